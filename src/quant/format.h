@@ -1,0 +1,38 @@
+// The tensor types of GGUF: number, name, block geometry. Sizes come from the structs in blocks.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace lockstep::quant {
+
+// Numbers as stored in GGUF files (ggml's enum ggml_type). Gaps are types that were removed.
+enum class TensorType : uint32_t {
+  kF32 = 0, kF16 = 1, kQ4_0 = 2, kQ4_1 = 3, kQ5_0 = 6, kQ5_1 = 7, kQ8_0 = 8, kQ8_1 = 9, kQ2_K = 10, kQ3_K = 11, kQ4_K = 12, kQ5_K = 13, kQ6_K = 14,
+  kQ8_K = 15, kIQ2_XXS = 16, kIQ2_XS = 17, kIQ3_XXS = 18, kIQ1_S = 19, kIQ4_NL = 20, kIQ3_S = 21, kIQ2_S = 22, kIQ4_XS = 23, kI8 = 24, kI16 = 25,
+  kI32 = 26, kI64 = 27, kF64 = 28, kIQ1_M = 29, kBF16 = 30, kTQ1_0 = 34, kTQ2_0 = 35, kMXFP4 = 39, kNVFP4 = 40, kQ1_0 = 41, kQ2_0 = 42,
+};
+
+struct FormatInfo {
+  TensorType type;
+  std::string_view name;   // "Q4_K", as GGUF tools print it
+  uint32_t block_size;     // elements per block along ne[0]
+  uint32_t block_bytes;    // sizeof the block struct
+  bool supported;          // lockstep can compute with it
+};
+
+// Nothing for a number that no type has.
+[[nodiscard]] const FormatInfo* find_format(uint32_t type_number);
+[[nodiscard]] const FormatInfo& format_info(TensorType type);
+[[nodiscard]] std::string_view to_string(TensorType type);
+[[nodiscard]] const FormatInfo* find_format_by_name(std::string_view name);
+// All known types, supported or not.
+[[nodiscard]] std::span<const FormatInfo> all_formats();
+
+// Bytes of a row of n elements (n a multiple of the block size).
+[[nodiscard]] uint64_t row_bytes(TensorType type, uint64_t n);
+
+}  // namespace lockstep::quant

@@ -11,17 +11,33 @@ if(LOCKSTEP_SANITIZE)
   target_link_options(lockstep_flags INTERFACE -fsanitize=${LOCKSTEP_SANITIZE})
 endif()
 
+# lockstep_isa(NAME FLAGS...): the kernel unit src/kernels/isa_NAME.cpp is compiled for x86-64 with these flags more: the same source
+# for every instruction set (docs/adr/0003-instruction-sets.md). Other architectures build the unit, if at all, without them.
+function(lockstep_isa name)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+    set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/kernels/isa_${name}.cpp APPEND PROPERTY COMPILE_OPTIONS ${ARGN})
+  endif()
+endfunction()
+
 enable_testing()
 include(GoogleTest)
+
+# lockstep_isa(FILE PROCESSOR flags...): src/kernels/FILE is compiled with flags of its own, and only for that processor.
+function(lockstep_isa file processor)
+  set(path ${PROJECT_SOURCE_DIR}/src/kernels/${file})
+  set_source_files_properties(${path} PROPERTIES COMPILE_OPTIONS "${ARGN}")
+  if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL processor)
+    set_property(GLOBAL APPEND PROPERTY LOCKSTEP_OTHER_PROCESSORS ${path})
+  endif()
+endfunction()
 
 # lockstep_floor(NAME LINK targets...): the library lockstep_NAME from src/NAME/*.cpp and, from its *_test.cpp, the test program NAME_test.
 function(lockstep_floor name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*_test.cpp)
-  if(tests)
-    list(REMOVE_ITEM sources ${tests})
-  endif()
+  get_property(other_processors GLOBAL PROPERTY LOCKSTEP_OTHER_PROCESSORS)
+  list(REMOVE_ITEM sources "" ${tests} ${other_processors})
   if(NOT sources)
     message(STATUS "floor ${name}: no sources yet")
     return()
@@ -29,8 +45,15 @@ function(lockstep_floor name)
   add_library(lockstep_${name} STATIC ${sources})
   target_link_libraries(lockstep_${name} PUBLIC lockstep_flags ${ARG_LINK})
   if(tests)
-    add_executable(${name}_test ${tests})
-    target_link_libraries(${name}_test PRIVATE lockstep_${name} GTest::gtest_main)
-    gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60)
+    lockstep_test(${name} SOURCES ${tests} LINK lockstep_${name})
   endif()
+endfunction()
+
+# lockstep_test(NAME SOURCES files... LINK targets...): the test program NAME_test; ctest knows each of its tests, labelled NAME. A skipped
+# test (GTEST_SKIP) is reported as skipped, not as passed: gtest_discover_tests sets SKIP_REGULAR_EXPRESSION.
+function(lockstep_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name}_test ${ARG_SOURCES})
+  target_link_libraries(${name}_test PRIVATE ${ARG_LINK} nlohmann_json::nlohmann_json GTest::gtest_main)
+  gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${name})
 endfunction()

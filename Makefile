@@ -1,0 +1,81 @@
+# The one-word commands. What they do is in CMakePresets.json (builds) and tools/ (everything else).
+#   make          the program: build/release/lockstep        make test   builds and runs every test
+#   make demo     fetches a small model and asks it something make help   the other targets
+SHELL := /bin/bash
+.DEFAULT_GOAL := all
+.NOTPARALLEL:
+
+MODELS := models
+SMOLLM2 := $(MODELS)/SmolLM2-135M-Instruct.Q4_1.gguf
+LOCKSTEP := build/release/lockstep
+
+# Reference data of an independent implementation, kept beside the repository; a folder given by the caller wins.
+GOLDEN_BESIDE := $(abspath ../shared/golden)
+ifeq ($(LOCKSTEP_GOLDEN),)
+  ifneq ($(wildcard $(GOLDEN_BESIDE)),)
+    export LOCKSTEP_GOLDEN := $(GOLDEN_BESIDE)
+  endif
+endif
+TEST_MODELS := LOCKSTEP_MODELS=$(abspath $(MODELS))
+
+.PHONY: all
+all: deps-build ## the program, build/release/lockstep (default)
+	@tools/build.sh release lockstep
+
+.PHONY: deps deps-build deps-models deps-checks
+deps: ## installs every missing package (apt-get; sudo when not root)
+	@tools/install_deps.sh build models checks
+deps-build:
+	@tools/install_deps.sh build
+deps-models:
+	@tools/install_deps.sh models
+deps-checks:
+	@tools/install_deps.sh build checks
+
+.PHONY: models models-test
+models: deps-models ## fetches SmolLM2 135M (98 MB) into models/
+	@tools/fetch_models.sh smollm2
+models-test: deps-models
+	@tools/fetch_models.sh smollm2 gemma3
+
+.PHONY: demo
+demo: all models ## builds, fetches SmolLM2, and completes "The capital of France is"
+	$(LOCKSTEP) complete $(SMOLLM2) "The capital of France is" -n 32 --temp 0
+
+.PHONY: test
+test: deps-build models-test ## builds and runs every test; the last line counts them
+	@tools/build.sh release
+	@$(TEST_MODELS) tools/run_tests.py build/release
+
+.PHONY: clang asan tsan
+clang: deps-checks ## builds with clang into build/clang
+	@tools/build.sh clang
+asan: deps-checks models-test ## short tests under address and undefined-behaviour sanitizers
+	@tools/build.sh asan
+	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/asan
+tsan: deps-checks models-test ## short tests of the threaded floors under the thread sanitizer
+	@tools/build.sh tsan
+	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/tsan --labels '^(exec|model|engine)$$'
+
+.PHONY: ci-short
+ci-short: format-check loc clang models-test ## what CI runs after make test
+	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/clang
+	@$(MAKE) --no-print-directory asan
+
+.PHONY: format format-check lint loc
+format: deps-checks ## clang-format over all sources
+	@tools/format.sh --write
+format-check: deps-checks ## fails when a source file is not formatted
+	@tools/format.sh --check
+lint: clang ## clang-tidy over all sources
+	@tools/lint.sh build/clang
+loc: deps-build ## file and function sizes; fails when a hard limit is passed
+	@tools/loc_report.py
+
+.PHONY: clean
+clean: ## removes build/ (models/ stays)
+	rm -rf build
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14

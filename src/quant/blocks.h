@@ -7,8 +7,10 @@
 
 namespace lockstep::quant {
 
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "blocks are read in place");
+
 // Elements in one block of the K, IQ and TQ families.
-inline constexpr int kSuperBlock = 256;
+constexpr int kSuperBlock = 256;
 
 // Legacy formats: 32 elements; of 16 bytes of nibbles the low ones are elements 0..15, the high ones 16..31.
 struct [[gnu::packed]] BlockQ4_0 {

@@ -1,0 +1,55 @@
+#include "base/buffer.h"
+
+#include <sys/mman.h>
+
+#include <utility>
+
+#include "base/checked.h"
+#include "base/error.h"
+
+namespace lockstep {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kHugePage = uint64_t{2} << 20;
+
+}  // namespace
+
+Buffer::Buffer(uint64_t bytes, std::string_view purpose) : size_(bytes) {
+  if (bytes == 0) return;
+  const bool huge = bytes >= kHugePage;
+  // A huge page must begin at a multiple of its size: map one more than needed and begin inside.
+  const auto rounded = checked_round_up(bytes, kPage);
+  const auto wanted = rounded ? checked_add(*rounded, huge ? kHugePage : 0) : std::nullopt;
+  if (wanted) mapping_ = ::mmap(nullptr, *wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (!wanted || mapping_ == MAP_FAILED) {
+    mapping_ = nullptr;
+    fail(ErrorCode::kNoMemory, "no memory for {}: {} bytes wanted", purpose, bytes);
+  }
+  mapped_bytes_ = *wanted;
+  const auto address = reinterpret_cast<uintptr_t>(mapping_);
+  data_ = reinterpret_cast<std::byte*>(huge ? round_up(address, static_cast<uintptr_t>(kHugePage)) : address);
+#if defined(MADV_HUGEPAGE)
+  if (huge) ::madvise(data_, bytes, MADV_HUGEPAGE);  // a wish: without it everything works, a little slower
+#endif
+}
+
+Buffer::Buffer(Buffer&& other) noexcept
+    : mapping_(std::exchange(other.mapping_, nullptr)),
+      mapped_bytes_(std::exchange(other.mapped_bytes_, 0)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  std::swap(mapping_, other.mapping_);
+  std::swap(mapped_bytes_, other.mapped_bytes_);
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+Buffer::~Buffer() {
+  if (mapping_ != nullptr) ::munmap(mapping_, mapped_bytes_);
+}
+
+}  // namespace lockstep

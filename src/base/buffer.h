@@ -1,0 +1,34 @@
+// A large zeroed memory region from the operating system: 2 MiB pages where it can have them, given back as a whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace lockstep {
+
+class Buffer {
+ public:
+  Buffer() = default;
+  // `bytes` zeroed bytes, aligned to 64 at least (2 MiB for regions of that size). Error kNoMemory naming `purpose` and the bytes wanted.
+  Buffer(uint64_t bytes, std::string_view purpose);
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&& other) noexcept;
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer();
+
+  [[nodiscard]] std::byte* data() noexcept { return data_; }
+  [[nodiscard]] const std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] uint64_t size() const noexcept { return size_; }
+  [[nodiscard]] std::span<std::byte> bytes() noexcept { return {data_, size_}; }
+
+ private:
+  void* mapping_ = nullptr;
+  uint64_t mapped_bytes_ = 0;
+  std::byte* data_ = nullptr;
+  uint64_t size_ = 0;
+};
+
+}  // namespace lockstep

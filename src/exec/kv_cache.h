@@ -1,0 +1,56 @@
+// Keys and values of one timeline (one sequence), in blocks of 128 absolute positions that are allocated as they are reached.
+//
+// Per block, layer and KV head: K as [128 / 16][head_dim][16] (positions are lanes of a vector), V as [128][head_dim].
+// Blocks are aligned to absolute positions, so that a reused prefix, a prompt in chunks and a prompt in one go see the same
+// memory and give the same bits. Positions past length() hold zeros or leftovers; attention never looks at them.
+// Not thread-safe by itself: reserve() between programs, then members write disjoint positions and heads.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/buffer.h"
+
+namespace lockstep::exec {
+
+class KvCache {
+ public:
+  struct Shape {
+    int64_t n_layers;
+    int64_t n_kv_heads;
+    int64_t head_dim;
+    int64_t element_bytes;  // 2 (F16) or 4 (F32)
+    int64_t max_positions;
+  };
+  static constexpr int64_t kBlockPositions = 128;
+
+  explicit KvCache(const Shape& shape);
+
+  [[nodiscard]] int64_t length() const noexcept { return length_; }
+  [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
+  [[nodiscard]] uint64_t allocated_bytes() const noexcept { return blocks_.size() * block_bytes_; }
+  [[nodiscard]] uint64_t block_bytes() const noexcept { return block_bytes_; }
+
+  // Makes room for positions up to `n` (at most max_positions). Error kContextFull or kNoMemory, with both numbers; nothing changes then.
+  void reserve(int64_t n);
+
+  // Positions 0..n-1 are filled from now on: up after a forward pass, down to forget the end.
+  void set_length(int64_t n) noexcept { length_ = n; }
+
+  // The chunk that holds positions [128 * chunk, 128 * chunk + 128) of a layer's KV head.
+  [[nodiscard]] void* k(int64_t chunk, int64_t layer, int64_t kv_head) noexcept { return at(chunk, layer, kv_head, 0); }
+  [[nodiscard]] void* v(int64_t chunk, int64_t layer, int64_t kv_head) noexcept { return at(chunk, layer, kv_head, 1); }
+
+ private:
+  [[nodiscard]] void* at(int64_t chunk, int64_t layer, int64_t kv_head, int64_t which) noexcept {
+    const int64_t index = ((layer * 2 + which) * shape_.n_kv_heads + kv_head) * shape_.head_dim * kBlockPositions * shape_.element_bytes;
+    return blocks_[static_cast<size_t>(chunk)].data() + index;
+  }
+
+  Shape shape_;
+  uint64_t block_bytes_;
+  int64_t length_ = 0;
+  std::vector<Buffer> blocks_;
+};
+
+}  // namespace lockstep::exec

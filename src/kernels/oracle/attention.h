@@ -1,0 +1,93 @@
+// The scalar definition of attention over one chunk of positions and of the merging of chunks (NUMERICS.md section 3).
+#pragma once
+
+#include <cstdint>
+
+#include "base/half.h"
+#include "kernels/oracle/float_math.h"
+#include "kernels/table.h"
+
+namespace lockstep::kernels {
+namespace {
+
+struct F16Element {
+  using Stored = uint16_t;
+  static float load(uint16_t value) { return f16_to_f32(value); }
+  static uint16_t store(float value) { return f32_to_f16(value); }
+};
+
+struct F32Element {
+  using Stored = float;
+  static float load(float value) { return value; }
+  static float store(float value) { return value; }
+};
+
+template <typename Element>
+void append_k(void* k, int64_t position, const float* head, int64_t head_dim) noexcept {
+  auto* block = static_cast<typename Element::Stored*>(k) + position / kPositionsPerBlock * head_dim * kPositionsPerBlock;
+  const int64_t lane = position % kPositionsPerBlock;
+  for (int64_t d = 0; d < head_dim; ++d) block[d * kPositionsPerBlock + lane] = Element::store(head[d]);
+}
+
+template <typename Element>
+void append_v(void* v, int64_t position, const float* head, int64_t head_dim) noexcept {
+  auto* row = static_cast<typename Element::Stored*>(v) + position * head_dim;
+  for (int64_t d = 0; d < head_dim; ++d) row[d] = Element::store(head[d]);
+}
+
+// score[p] = (fma chain over d of q[d] * k[p, d]) * scale, for whole blocks of positions.
+template <typename Element>
+inline void scores(const AttentionJob& job, const float* q, float* score) {
+  const auto* k = static_cast<const typename Element::Stored*>(job.k);
+  for (int64_t p0 = 0; p0 < job.n_positions; p0 += kPositionsPerBlock, k += job.head_dim * kPositionsPerBlock) {
+    float s[kPositionsPerBlock] = {};
+    for (int64_t d = 0; d < job.head_dim; ++d) {
+      for (int64_t lane = 0; lane < kPositionsPerBlock; ++lane) {
+        s[lane] = __builtin_fmaf(q[d], Element::load(k[d * kPositionsPerBlock + lane]), s[lane]);
+      }
+    }
+    for (int64_t lane = 0; lane < kPositionsPerBlock; ++lane) score[p0 + lane] = s[lane] * job.scale;
+  }
+}
+
+// Scores become weights e^(s - max); returns maximum and sum.
+inline AttentionPartial softmax_weights(float* score, int64_t n) {
+  float max = score[0];
+  for (int64_t p = 1; p < n; ++p) max = score[p] > max ? score[p] : max;
+  float lane[64] = {};
+  for (int64_t p = 0; p < n; ++p) {
+    score[p] = exp_f32(score[p] - max);
+    lane[p % 64] += score[p];
+  }
+  return {max, fold_lanes(lane)};
+}
+
+template <typename Element>
+void attend_chunk(const AttentionJob& job, AttentionPartial* partial, float* o) noexcept {
+  for (int64_t g = 0; g < job.n_group; ++g, o += job.head_dim) {
+    float weight[kChunk] = {};
+    scores<Element>(job, job.q + g * job.head_dim, weight);
+    partial[g] = softmax_weights(weight, job.n_positions);
+    for (int64_t d = 0; d < job.head_dim; ++d) o[d] = 0.0f;
+    const auto* v = static_cast<const typename Element::Stored*>(job.v);
+    for (int64_t p = 0; p < job.n_positions; ++p, v += job.head_dim) {
+      for (int64_t d = 0; d < job.head_dim; ++d) o[d] = __builtin_fmaf(weight[p], Element::load(v[d]), o[d]);
+    }
+  }
+}
+
+// Milakov and Gimelshein 2018, "Online normalizer calculation for softmax".
+void merge_chunk(AttentionPartial& total, float* acc, const AttentionPartial& part, const float* o, int64_t head_dim) noexcept {
+  const float max = part.max > total.max ? part.max : total.max;
+  const float a = exp_f32(total.max - max);
+  const float b = exp_f32(part.max - max);
+  total = {max, __builtin_fmaf(part.sum, b, total.sum * a)};
+  for (int64_t d = 0; d < head_dim; ++d) acc[d] = __builtin_fmaf(o[d], b, acc[d] * a);
+}
+
+void finish_attention(const AttentionPartial& total, float* acc, int64_t head_dim) noexcept {
+  for (int64_t d = 0; d < head_dim; ++d) acc[d] /= total.sum;
+}
+
+}  // namespace
+}  // namespace lockstep::kernels

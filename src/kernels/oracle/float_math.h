@@ -1,0 +1,87 @@
+// The scalar definition of everything in fp32 that is not a product: sums, exponential, norm, activation, rotation.
+// NUMERICS.md section 3. Internal linkage throughout; see table.h for why.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/table.h"
+
+namespace lockstep::kernels {
+namespace {
+
+// Rounds to the nearest integer, ties to even, for |x| < 2^22: the addition pushes the fraction out of the mantissa.
+inline float round_even(float x) {
+  constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23
+  return (x + kMagic) - kMagic;
+}
+
+// Sum over 64 virtual lanes (lane = index mod 64) by halving: the same tree for 4 registers of 16, 8 of 8, 16 of 4, or this loop.
+inline float fold_lanes(float (&lane)[64]) {
+  for (int width = 32; width >= 1; width /= 2) {
+    for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
+  }
+  return lane[0];
+}
+
+// e^x, relative error below 2e-7 on [-87.3, 88]; +0 below, the value at 88 above.
+// x = n ln 2 + r with |r| <= ln2/2; ln 2 in two parts so that n * kLn2High is exact; e^r by its Taylor polynomial of degree 7.
+inline float exp_f32(float x) {
+  constexpr float kLog2E = 1.44269504088896341f;
+  constexpr float kLn2High = 0.693359375f;
+  constexpr float kLn2Low = -2.12194440e-4f;
+  const float clamped = x > 88.0f ? 88.0f : x;
+  const float n = round_even(clamped * kLog2E);
+  const float r = __builtin_fmaf(-n, kLn2Low, __builtin_fmaf(-n, kLn2High, clamped));
+  float p = 1.98412698e-4f;
+  p = __builtin_fmaf(p, r, 1.38888889e-3f);
+  p = __builtin_fmaf(p, r, 8.33333333e-3f);
+  p = __builtin_fmaf(p, r, 4.16666667e-2f);
+  p = __builtin_fmaf(p, r, 1.66666667e-1f);
+  p = __builtin_fmaf(p, r, 0.5f);
+  p = __builtin_fmaf(p, r, 1.0f);
+  p = __builtin_fmaf(p, r, 1.0f);
+  const auto bits = __builtin_bit_cast(int32_t, p) + (static_cast<int32_t>(n) << 23);
+  return x < -87.3f ? 0.0f : __builtin_bit_cast(float, bits);
+}
+
+// x / (1 + e^-x)
+inline float silu(float x) { return x / (1.0f + exp_f32(-x)); }
+
+// Zhang and Sennrich 2019, "Root Mean Square Layer Normalization"; eps inside the root.
+void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* out) noexcept {
+  float lane[64] = {};
+  int64_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    for (int j = 0; j < 64; ++j) lane[j] = __builtin_fmaf(x[i + j], x[i + j], lane[j]);
+  }
+  for (int j = 0; i + j < n; ++j) lane[j] = __builtin_fmaf(x[i + j], x[i + j], lane[j]);
+  const float mean = fold_lanes(lane) / static_cast<float>(n);
+  const float scale = 1.0f / __builtin_sqrtf(mean + eps);
+  for (int64_t k = 0; k < n; ++k) out[k] = (x[k] * scale) * weight[k];
+}
+
+void swiglu(const float* gate, const float* up, int64_t n, float* out) noexcept {
+  for (int64_t i = 0; i < n; ++i) out[i] = silu(gate[i]) * up[i];
+}
+
+void add(float* x, const float* y, int64_t n) noexcept {
+  for (int64_t i = 0; i < n; ++i) x[i] += y[i];
+}
+
+// Su et al. 2021, "RoFormer". Each product is rounded before the sum: the order of llama.cpp's rotation.
+void rope(float* head, const float* cos_sin, int64_t n_rot, RopePairing pairing) noexcept {
+  const bool adjacent = pairing == RopePairing::kAdjacent;
+  const int64_t distance = adjacent ? 1 : n_rot / 2;
+  for (int64_t i = 0; i < n_rot / 2; ++i) {
+    float* pair = head + (adjacent ? 2 * i : i);
+    const float c = cos_sin[2 * i];
+    const float s = cos_sin[2 * i + 1];
+    const float x0 = pair[0];
+    const float x1 = pair[distance];
+    pair[0] = x0 * c - x1 * s;
+    pair[distance] = x0 * s + x1 * c;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::kernels

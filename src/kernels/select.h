@@ -1,0 +1,18 @@
+// Which kernel set runs: the best one that this CPU has, or the one that is asked for.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernels/table.h"
+
+namespace lockstep::kernels {
+
+// Every set compiled into this binary that this CPU can run, best first. The last is always "scalar".
+[[nodiscard]] std::span<const KernelTable* const> available_tables();
+
+// "auto" or the name of an available set; otherwise Error kBadRequest listing those there are.
+[[nodiscard]] const KernelTable& select_table(std::string_view isa);
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,109 @@
+// The contract between the model and its kernels: plain data in, plain data out, one function pointer per operation.
+//
+// A kernel set (one per instruction set) fills a KernelTable. Every set gives the same bits: the scalar definition in oracle/ is
+// the meaning of each entry (NUMERICS.md), the others must equal it by memcmp. Kernels know no threads, allocate nothing, never
+// throw; a caller hands disjoint row or unit ranges to its threads. This header is included by units compiled for one instruction
+// set: plain data only, no standard library templates.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lockstep::kernels {
+
+// Elements that share one activation scale.
+inline constexpr int64_t kScaleGroup = 32;
+// Elements per sum of quantized activations.
+inline constexpr int64_t kSumGroup = 16;
+// Exact products are chains over this many elements; the chains' results are added in order.
+inline constexpr int64_t kExactChunk = 256;
+// Positions per block of the K cache: lanes of one vector.
+inline constexpr int64_t kPositionsPerBlock = 16;
+// Positions per attention chunk, and per allocation of the KV cache.
+inline constexpr int64_t kChunk = 128;
+// Upper bound of query heads per KV head, and of the head size, that attention kernels accept.
+inline constexpr int64_t kMaxHeadDim = 512;
+inline constexpr int64_t kMaxGroup = 64;
+
+// A weight matrix [n_rows, n_cols] in its file format, row after row.
+struct WeightMatrix {
+  const std::byte* data;
+  uint64_t row_bytes;
+  int64_t n_rows;
+  int64_t n_cols;
+};
+
+// Rows of activations [n_tokens, n], as fp32 and (compute mode fast) as int8 with scales.
+struct Activations {
+  const float* x;        // [n_tokens, x_stride]
+  int64_t x_stride;
+  const int8_t* q;       // [n_tokens, q_stride]; |q| <= 127
+  int64_t q_stride;
+  const float* scale;    // [n_tokens, scale_stride]: one per kScaleGroup elements
+  int64_t scale_stride;
+  const int32_t* sum;    // [n_tokens, sum_stride]: sum of q per kSumGroup elements
+  int64_t sum_stride;
+  int64_t n_tokens;
+};
+
+// out[t, r] = (or += when `add`) the product of weight row r and activation row t, for r in [row_begin, row_end).
+struct LinearJob {
+  WeightMatrix w;
+  int64_t row_begin, row_end;
+  Activations a;
+  float* out;
+  int64_t out_stride;
+  bool add;
+};
+
+enum class CacheType : int { kF16 = 0, kF32 = 1 };
+inline constexpr int kCacheTypes = 2;
+
+// The query heads of one token that share a KV head, against one chunk of at most kChunk positions.
+struct AttentionJob {
+  const float* q;        // [n_group, head_dim]
+  int64_t n_group;
+  int64_t head_dim;
+  const void* k;         // blocks [kChunk / 16][head_dim][16] of the cache type
+  const void* v;         // [kChunk][head_dim] of the cache type
+  int64_t n_positions;   // attend to the first n of the chunk, 1..kChunk
+  float scale;
+};
+
+// The result of one chunk for one query head: maximum score, sum of exponentials, and the weighted sum of V (not yet divided).
+struct AttentionPartial {
+  float max;
+  float sum;
+};
+
+// Adjacent pairs (x[2i], x[2i+1]) or halves (x[i], x[i + n_rot/2]).
+enum class RopePairing : int { kAdjacent, kHalves };
+
+struct KernelTable {
+  const char* isa;
+  // By tensor type number; null where a type is not supported. `exact` works on a.x, `fast` on a.q (F32, F16, BF16: on a.x, the same function).
+  void (*fast[48])(const LinearJob&) noexcept;
+  void (*exact[48])(const LinearJob&) noexcept;
+
+  // q, scale, sum of n elements (a multiple of kScaleGroup). False when an element is not finite; its group then counts as zero.
+  bool (*quantize)(const float* x, int64_t n, int8_t* q, float* scale, int32_t* sum) noexcept;
+  // out[i] = (x[i] * 1/sqrt(mean(x^2) + eps)) * weight[i]. out may be x.
+  void (*rms_norm)(const float* x, const float* weight, int64_t n, float eps, float* out) noexcept;
+  // out[i] = silu(gate[i]) * up[i]. out may be gate.
+  void (*swiglu)(const float* gate, const float* up, int64_t n, float* out) noexcept;
+  // x[i] += y[i].
+  void (*add)(float* x, const float* y, int64_t n) noexcept;
+  // Rotates the first n_rot elements of a head by the angles whose cos and sin interleave in cos_sin [n_rot / 2][2].
+  void (*rope)(float* head, const float* cos_sin, int64_t n_rot, RopePairing pairing) noexcept;
+  // One position's key into block storage (k points at the chunk, position 0..kChunk-1), and value into its row. By CacheType.
+  void (*append_k[kCacheTypes])(void* k, int64_t position, const float* head, int64_t head_dim) noexcept;
+  void (*append_v[kCacheTypes])(void* v, int64_t position, const float* head, int64_t head_dim) noexcept;
+  // partial [n_group], o [n_group, head_dim]. By CacheType.
+  void (*attend_chunk[kCacheTypes])(const AttentionJob&, AttentionPartial* partial, float* o) noexcept;
+  // Folds the next chunk's (part, o) into (total, acc). The first chunk is copied by the caller.
+  void (*merge_chunk)(AttentionPartial& total, float* acc, const AttentionPartial& part, const float* o, int64_t head_dim) noexcept;
+  // acc[i] /= total.sum.
+  void (*finish_attention)(const AttentionPartial& total, float* acc, int64_t head_dim) noexcept;
+};
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,66 @@
+#include "sampling/candidates.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "sampling/exp64.h"
+#include "sampling/select_best.h"
+
+namespace lockstep::sampling {
+
+void assign_all(Candidates& list, std::span<const float> logits) {
+  list.items.clear();
+  list.items.reserve(logits.size());
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if (logits[i] == -std::numeric_limits<float>::infinity()) continue;
+    list.items.push_back({static_cast<TokenId>(i), logits[i]});
+  }
+  list.order = Order::kById;
+}
+
+void sort_by_logit(Candidates& list) {
+  if (list.order == Order::kByLogit) return;
+  if (!std::is_sorted(list.items.begin(), list.items.end(), ranks_before)) {
+    std::sort(list.items.begin(), list.items.end(), ranks_before);
+  }
+  list.order = Order::kByLogit;
+}
+
+void keep_best(Candidates& list, size_t k) {
+  if (list.order != Order::kByLogit && k < list.items.size()) {
+    list.items = select_best(list.items.size(), k, [&list](size_t i) { return list.items[i]; });
+    list.order = Order::kByLogit;
+    return;
+  }
+  sort_by_logit(list);
+  list.items.resize(std::min(list.items.size(), k));
+}
+
+size_t best_index(const Candidates& list) {
+  if (list.order == Order::kByLogit) return 0;
+  const auto best = std::min_element(list.items.begin(), list.items.end(), ranks_before);
+  return static_cast<size_t>(best - list.items.begin());
+}
+
+std::vector<double> probabilities(const Candidates& list) {
+  const double best = list.items[best_index(list)].logit;
+  std::vector<double> result(list.items.size());
+  for (size_t i = 0; i < result.size(); ++i) result[i] = exp64(double{list.items[i].logit} - best);
+  double sum = 0;
+  for (const double weight : result) sum += weight;
+  for (double& weight : result) weight /= sum;
+  return result;
+}
+
+size_t draw_index(std::span<const double> probabilities, double u) {
+  size_t last_possible = 0;
+  double cumulative = 0;
+  for (size_t i = 0; i < probabilities.size(); ++i) {
+    cumulative += probabilities[i];
+    if (u < cumulative) return i;
+    if (probabilities[i] > 0) last_possible = i;
+  }
+  return last_possible;  // the sum may round to a little less than 1
+}
+
+}  // namespace lockstep::sampling

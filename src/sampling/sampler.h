@@ -1,0 +1,45 @@
+// Chooses the tokens of one sequence: the stages of SamplingParams in their order over the logits of a step, then one
+// draw. The draw of a step depends on (seed, step) alone, so that the same seed gives the same text in any batch, slot
+// or thread. One Sampler belongs to one sequence; not shared between threads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sampling/candidates.h"
+#include "sampling/sampling_params.h"
+
+namespace lockstep::sampling {
+
+class Sampler {
+ public:
+  // Throws Error(kBadRequest) naming the option that is out of range.
+  Sampler(SamplingParams params, int32_t n_vocab);
+
+  // The token of this step; step counts the tokens generated before it (0 for the first).
+  // logits [n_vocab]. Throws Error(kNotFinite) for logits with NaN or +infinity or without a finite one, and
+  // Error(kBadRequest) when logit_bias leaves no possible token.
+  [[nodiscard]] TokenId sample(std::span<const float> logits, uint64_t step);
+
+  // Adds a token of the prompt or of the answer to the history that the repetition penalties look at.
+  void accept(TokenId id) { history_.push_back(id); }
+
+  [[nodiscard]] const SamplingParams& params() const noexcept { return params_; }
+
+  // True when every step is the plain argmax of its logits.
+  [[nodiscard]] bool is_greedy() const noexcept { return greedy_; }
+
+ private:
+  void fill_candidates(std::span<const float> logits);
+  void apply(Stage stage);
+  [[nodiscard]] TokenId draw(uint64_t step);
+
+  SamplingParams params_;
+  size_t n_vocab_;
+  bool greedy_;
+  std::vector<TokenId> history_;
+  Candidates candidates_;  // of the current step; kept for its memory
+};
+
+}  // namespace lockstep::sampling

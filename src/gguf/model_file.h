@@ -1,34 +1,20 @@
-// One model on disk: a GGUF file, or all shards of a split one, opened and cross-checked. Nothing of the tensor data is read
-// until asked for. Safe to read from several threads.
+// One model on disk: a GGUF file, or all shards of a split one, opened and cross-checked. Nothing of the tensor data is
+// read until asked for. Safe to read from several threads.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/file.h"
 #include "gguf/metadata.h"
-#include "quant/format.h"
+#include "gguf/tensor_info.h"
 
 namespace lockstep::gguf {
-
-struct TensorInfo {
-  std::string name;
-  quant::TensorType type;
-  uint32_t n_dims;
-  std::array<uint64_t, 4> shape;  // ne[0] first: the contiguous (input) dimension; unused dimensions are 1
-  uint64_t offset;                // relative to its shard's data_start, as stored
-  uint64_t bytes;                 // derived from type and shape
-  uint32_t shard;                 // index of the file that holds it
-
-  [[nodiscard]] uint64_t n_elements() const { return shape[0] * shape[1] * shape[2] * shape[3]; }  // checked at load
-};
 
 class ModelFile {
  public:
@@ -49,10 +35,13 @@ class ModelFile {
 
  private:
   ModelFile() = default;
+  Metadata add_shard(const std::filesystem::path& path);
+  void index_tensors();
+
   uint32_t version_ = 0;
   Metadata metadata_;
   std::vector<TensorInfo> tensors_;
-  std::unordered_map<std::string, size_t> index_;
+  std::vector<uint32_t> by_name_;  // indices of tensors_ sorted by name
   std::vector<File> files_;
   std::vector<uint64_t> data_start_;
 };

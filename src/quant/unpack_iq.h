@@ -29,10 +29,17 @@ namespace {
   }
 }
 
+// Eight bytes, byte i = 1 if bit i of `bits` is set, else 0. A byte that holds one bit plus 0x7f reaches 0x80 and never
+// carries into the next.
+[[gnu::always_inline]] inline uint64_t spread_bits(uint8_t bits) {
+  const uint64_t one_bit_each = (bits * uint64_t{0x0101010101010101}) & uint64_t{0x8040201008040201};
+  return ((one_bit_each + uint64_t{0x7f7f7f7f7f7f7f7f}) >> 7) & uint64_t{0x0101010101010101};
+}
+
 // Eight signed integers: two table rows of four magnitudes; a set bit of `signs` makes one negative.
 [[gnu::always_inline]] inline void unpack_iq3_eight(uint32_t row0, uint32_t row1, uint8_t signs, int8_t* q) {
   const uint64_t magnitudes = row0 | (uint64_t{row1} << 32);
-  const uint64_t negative = spread_bits(signs) >> 7;  // 1 or 0 in every byte
+  const uint64_t negative = spread_bits(signs);
   // -m = (m ^ 0xff) + 1 in each byte; magnitudes are never 0, so no byte carries.
   const uint64_t value = (magnitudes ^ (negative * 0xff)) + negative;
   __builtin_memcpy(q, &value, sizeof(value));

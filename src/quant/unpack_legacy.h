@@ -6,50 +6,47 @@
 namespace lockstep::quant {
 namespace {
 
-// 32 elements of 4 bits: the low nibbles are elements 0..15, the high ones 16..31.
-[[gnu::always_inline]] inline void split_nibbles(const uint8_t* __restrict qs, uint8_t* __restrict u) {
-  extract_bits<16, 0, 4>(qs, u);
-  extract_bits<16, 4, 4>(qs, u + 16);
+// 16 bytes of nibbles: the low ones are elements 0..15, the high ones 16..31; every one minus `zero`.
+[[gnu::always_inline]] inline void unpack_nibbles(const uint8_t* qs, int zero, int8_t* q) {
+  const Bytes16 nibbles = load_16(qs);
+  store_16((nibbles & 15) - static_cast<uint8_t>(zero), q);
+  store_16((nibbles >> 4) - static_cast<uint8_t>(zero), q + 16);
 }
 
-// Bit i of qh is the fifth bit of element i.
-[[gnu::always_inline]] inline void add_fifth_bits(const uint8_t* __restrict qh, uint8_t* __restrict u) {
-  for (int j = 0; j < 4; ++j) {
-    uint64_t eight = 0;
-    __builtin_memcpy(&eight, u + 8 * j, sizeof(eight));
-    eight |= spread_bits(qh[j]) >> 3;
-    __builtin_memcpy(u + 8 * j, &eight, sizeof(eight));
-  }
+// 16 in every element i whose bit i of the two bytes at qh is set, else 0.
+[[gnu::always_inline]] inline Bytes16 fifth_bits(const uint8_t* qh) {
+  using Words2 [[gnu::vector_size(16)]] = uint64_t;
+  const Words2 repeated = {qh[0] * uint64_t{0x0101010101010101}, qh[1] * uint64_t{0x0101010101010101}};
+  const auto spread = reinterpret_cast<Bytes16>(repeated);
+  const Bytes16 bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+  return reinterpret_cast<Bytes16>((spread & bit) != 0) & 16;
+}
+
+// As unpack_nibbles, with bit i of qh the fifth bit of element i.
+[[gnu::always_inline]] inline void unpack_five_bits(const uint8_t* qs, const uint8_t* qh, int zero, int8_t* q) {
+  const Bytes16 nibbles = load_16(qs);
+  store_16(((nibbles & 15) | fifth_bits(qh)) - static_cast<uint8_t>(zero), q);
+  store_16(((nibbles >> 4) | fifth_bits(qh + 2)) - static_cast<uint8_t>(zero), q + 16);
 }
 
 [[gnu::always_inline]] inline void unpack_block(const BlockQ4_0& block, Unpacked& out) {
-  uint8_t u[32];
-  split_nibbles(block.qs, u);
-  subtract_zero<32, 8>(u, out.q);
+  unpack_nibbles(block.qs, 8, out.q);
   out.ws[0] = f16_to_f32(block.d);
 }
 
 [[gnu::always_inline]] inline void unpack_block(const BlockQ4_1& block, Unpacked& out) {
-  uint8_t u[32];
-  split_nibbles(block.qs, u);
-  subtract_zero<32, 0>(u, out.q);
+  unpack_nibbles(block.qs, 0, out.q);
   out.ws[0] = f16_to_f32(block.d);
   out.wm[0] = f16_to_f32(block.m);
 }
 
 [[gnu::always_inline]] inline void unpack_block(const BlockQ5_0& block, Unpacked& out) {
-  uint8_t u[32];
-  split_nibbles(block.qs, u);
-  add_fifth_bits(block.qh, u);
-  subtract_zero<32, 16>(u, out.q);
+  unpack_five_bits(block.qs, block.qh, 16, out.q);
   out.ws[0] = f16_to_f32(block.d);
 }
 
 [[gnu::always_inline]] inline void unpack_block(const BlockQ5_1& block, Unpacked& out) {
-  uint8_t u[32];
-  split_nibbles(block.qs, u);
-  add_fifth_bits(block.qh, u);
-  subtract_zero<32, 0>(u, out.q);
+  unpack_five_bits(block.qs, block.qh, 0, out.q);
   out.ws[0] = f16_to_f32(block.d);
   out.wm[0] = f16_to_f32(block.m);
 }

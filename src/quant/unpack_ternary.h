@@ -55,19 +55,21 @@ template <int n>
   return __builtin_bit_cast(float, bits);
 }
 
-// Twice the E2M1 number of the low 3 bits with the sign of bit 3: 0 1 2 3 4 6 8 12. Steps of one up to 4, then of two,
+// Twice the E2M1 number of the low 3 bits (0 1 2 3 4 6 8 12) with the sign of bit 3. Steps of one up to 4, then of two,
 // and another two to the last.
-[[gnu::always_inline]] inline int8_t doubled_e2m1(uint8_t code) {
-  const int m = code & 7;
-  const int magnitude = m + (m > 4 ? m - 4 : 0) + (m > 6 ? 2 : 0);
-  return static_cast<int8_t>((code & 8) != 0 ? -magnitude : magnitude);
+[[gnu::always_inline]] inline Bytes16 doubled_e2m1(Bytes16 codes) {
+  const Bytes16 m = codes & 7;
+  const Bytes16 above_4 = reinterpret_cast<Bytes16>(m > 4);
+  const Bytes16 above_6 = reinterpret_cast<Bytes16>(m > 6);
+  const Bytes16 negative = reinterpret_cast<Bytes16>(codes > 7);
+  const Bytes16 magnitude = m + (above_4 & (m - 4)) + (above_6 & 2);
+  return (magnitude ^ negative) - negative;
 }
 
 [[gnu::always_inline]] inline void unpack_block(const BlockMXFP4& block, Unpacked& out) {
-  uint8_t codes[32];
-  extract_bits<16, 0, 4>(block.qs, codes);
-  extract_bits<16, 4, 4>(block.qs, codes + 16);
-  for (int i = 0; i < 32; ++i) out.q[i] = doubled_e2m1(codes[i]);
+  const Bytes16 nibbles = load_16(block.qs);
+  store_16(doubled_e2m1(nibbles & 15), out.q);
+  store_16(doubled_e2m1(nibbles >> 4), out.q + 16);
   out.ws[0] = mxfp4_scale(block.e);
 }
 

@@ -42,6 +42,7 @@ void Cursor::start_record(std::string_view kind, uint64_t index, uint64_t count)
 uint64_t Cursor::count(uint64_t record_bytes, std::string_view what) {
   const auto n = number<uint64_t>(what);
   if (n > bytes_left() / record_bytes) {
+    if (end_ < file_.size()) refuse_size(what);
     refuse(ErrorCode::kBadFile, "{} is {}, but the {} bytes left hold at most {}", what, n, bytes_left(),
            bytes_left() / record_bytes);
   }
@@ -91,11 +92,12 @@ void Cursor::skip(uint64_t n, std::string_view what) {
 
 void Cursor::need(uint64_t n, std::string_view what) const {
   if (n <= bytes_left()) return;
-  if (end_ < file_.size()) {
-    refuse(ErrorCode::kUnsupported, "{}: {} bytes wanted, but metadata and tensor table may take at most {} bytes",
-           what, n, kMostDirectoryBytes);
-  }
+  if (end_ < file_.size()) refuse_size(what);
   refuse(ErrorCode::kBadFile, "the file ends early in {}: {} bytes wanted, {} left", what, n, bytes_left());
+}
+
+void Cursor::refuse_size(std::string_view what) const {
+  refuse(ErrorCode::kUnsupported, "{}: metadata and tensor table take more than {} bytes", what, kMostDirectoryBytes);
 }
 
 // Called with an empty buffer and bytes left.

@@ -76,6 +76,7 @@ class Cursor {
 
  private:
   void need(uint64_t n, std::string_view what) const;
+  [[noreturn]] void refuse_size(std::string_view what) const;
   void refill();
 
   const File& file_;

@@ -55,7 +55,6 @@ fetch() (
     exit 1
   fi
   mv -f "$work/$file" "$models/$file"
-  sleep 0.01
   touch "$models/.$file.$sha256"
 )
 

@@ -1,0 +1,214 @@
+#include "model/attention.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "model/ops.h"
+
+namespace lockstep::model {
+namespace {
+
+using kernels::AttentionPartial;
+using kernels::kChunk;
+
+// The heads of Q, K and V as one list: 0..n_heads-1 queries, then keys, then values.
+struct HeadRef {
+  enum Kind { kQuery, kKey, kValue } kind;
+  int64_t index;
+};
+
+int64_t n_listed_heads(const Config& c) { return c.n_heads + 2 * c.n_kv_heads; }
+
+HeadRef listed_head(const Config& c, int64_t i) {
+  if (i < c.n_heads) return {HeadRef::kQuery, i};
+  if (i < c.n_heads + c.n_kv_heads) return {HeadRef::kKey, i - c.n_heads};
+  return {HeadRef::kValue, i - c.n_heads - c.n_kv_heads};
+}
+
+// Rotates a finished head of one row where it needs it and appends it to the cache where it belongs there.
+void rotate_and_append(const Step& step, int64_t layer, int64_t row, HeadRef head) noexcept {
+  const Config& c = step.config();
+  const BatchRow& entry = step.batch[static_cast<size_t>(row)];
+  const float* cos_sin = step.work.cos_sin.data() + row * c.rope.n_rot;
+  const auto cache_type = static_cast<int>(step.model.cache_type);
+  const auto rotate = [&](float* data) { step.kernels().rope(data, cos_sin, c.rope.n_rot, c.family->pairing); };
+  const int64_t chunk = entry.position / kChunk;
+  switch (head.kind) {
+    case HeadRef::kQuery: rotate(step.work.q.data() + row * c.q_width() + head.index * c.head_dim); break;
+    case HeadRef::kKey: {
+      float* k = step.work.k.data() + row * c.kv_width() + head.index * c.head_dim;
+      rotate(k);
+      step.kernels().append_k[cache_type](entry.cache->k(chunk, layer, head.index), entry.position % kChunk, k, c.head_dim);
+      break;
+    }
+    case HeadRef::kValue: {
+      const float* v = step.work.v.data() + row * c.kv_width() + head.index * c.head_dim;
+      step.kernels().append_v[cache_type](entry.cache->v(chunk, layer, head.index), entry.position % kChunk, v, c.head_dim);
+      break;
+    }
+  }
+}
+
+struct Projection {
+  const Matrix& matrix;
+  const Vector& bias;
+  float* out;
+};
+
+Projection projection(const Step& step, const LayerWeights& w, HeadRef::Kind kind) noexcept {
+  switch (kind) {
+    case HeadRef::kQuery: return {w.q, w.q_bias, step.work.q.data()};
+    case HeadRef::kKey: return {w.k, w.k_bias, step.work.k.data()};
+    default: return {w.v, w.v_bias, step.work.v.data()};
+  }
+}
+
+// One row, at least as many heads as members: whoever makes a head also rotates and appends it, and the team meets once.
+void project_by_heads(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a, exec::Member& me) noexcept {
+  const Config& c = step.config();
+  const exec::Range mine = me.range(n_listed_heads(c));
+  for (int64_t i = mine.begin; i < mine.end; ++i) {
+    const HeadRef head = listed_head(c, i);
+    const Projection p = projection(step, w, head.kind);
+    linear_rows(step, p.matrix, p.bias, a, p.out, {head.index * c.head_dim, (head.index + 1) * c.head_dim});
+    rotate_and_append(step, layer, 0, head);
+  }
+  me.sync();
+}
+
+// Otherwise the products are shared out by rows, and rotation and appending are a phase of their own, shared out by (row, head).
+void project_by_rows(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a, exec::Member& me) noexcept {
+  const Config& c = step.config();
+  for (const auto kind : {HeadRef::kQuery, HeadRef::kKey, HeadRef::kValue}) {
+    const Projection p = projection(step, w, kind);
+    linear_rows(step, p.matrix, p.bias, a, p.out, me.range(p.matrix.data.n_rows, kernels::kSumGroup));
+  }
+  me.sync();
+  const int64_t n_heads = n_listed_heads(c);
+  const exec::Range mine = me.range(step.n_rows * n_heads);
+  for (int64_t i = mine.begin; i < mine.end; ++i) rotate_and_append(step, layer, i / n_heads, listed_head(c, i % n_heads));
+  me.sync();
+}
+
+// The query heads of one row that share a KV head.
+class Group {
+ public:
+  Group(const Step& step, int64_t layer, int64_t row, int64_t kv_head)
+      : step_(step), layer_(layer), entry_(step.batch[static_cast<size_t>(row)]), kv_head_(kv_head) {
+    const Config& c = step.config();
+    offset_ = row * c.q_width() + kv_head * c.n_group() * c.head_dim;
+  }
+
+  [[nodiscard]] int64_t n_chunks() const { return entry_.position / kChunk + 1; }
+  [[nodiscard]] float* out() const { return step_.work.heads.data() + offset_; }
+
+  // partial [n_group], o [n_group, head_dim].
+  void attend_chunk(int64_t chunk, AttentionPartial* partial, float* o) const noexcept {
+    const Config& c = step_.config();
+    const int64_t n_positions = std::min(kChunk, entry_.position + 1 - chunk * kChunk);
+    const kernels::AttentionJob job = {step_.work.q.data() + offset_, c.n_group(), c.head_dim, entry_.cache->k(chunk, layer_, kv_head_),
+                                       entry_.cache->v(chunk, layer_, kv_head_), n_positions, c.attention_scale};
+    step_.kernels().attend_chunk[static_cast<int>(step_.model.cache_type)](job, partial, o);
+  }
+
+ private:
+  const Step& step_;
+  int64_t layer_;
+  const BatchRow& entry_;
+  int64_t kv_head_;
+  int64_t offset_;
+};
+
+// All chunks of a group, in order, by one member.
+void attend_whole(const Step& step, const Group& group) noexcept {
+  const Config& c = step.config();
+  AttentionPartial total[kernels::kMaxGroup];
+  AttentionPartial part[kernels::kMaxGroup];
+  alignas(64) float o[kernels::kMaxGroup * kernels::kMaxHeadDim];
+  group.attend_chunk(0, total, group.out());
+  for (int64_t chunk = 1; chunk < group.n_chunks(); ++chunk) {
+    group.attend_chunk(chunk, part, o);
+    for (int64_t g = 0; g < c.n_group(); ++g) {
+      step.kernels().merge_chunk(total[g], group.out() + g * c.head_dim, part[g], o + g * c.head_dim, c.head_dim);
+    }
+  }
+  for (int64_t g = 0; g < c.n_group(); ++g) step.kernels().finish_attention(total[g], group.out() + g * c.head_dim, c.head_dim);
+}
+
+// Few rows: units are (row, KV head, chunk), drawn by ticket. The results wait in memory, and whoever ends the last chunk of a
+// group merges them in ascending order, as attend_whole does.
+class SplitAttention {
+ public:
+  SplitAttention(const Step& step, int64_t layer) : step_(step), c_(step.config()), layer_(layer) {
+    for (const BatchRow& row : step.batch) n_chunks_ = std::max(n_chunks_, row.position / kChunk + 1);
+  }
+
+  void run(exec::Member& me) const noexcept {
+    const int64_t n_units = step_.n_rows * c_.n_kv_heads * n_chunks_;
+    for (int64_t unit = me.next(); unit < n_units; unit = me.next()) {
+      const int64_t chunk = unit % n_chunks_;
+      const int64_t row = unit / n_chunks_ / c_.n_kv_heads;
+      const int64_t kv_head = unit / n_chunks_ % c_.n_kv_heads;
+      const Group group(step_, layer_, row, kv_head);
+      if (chunk >= group.n_chunks()) continue;
+      attend_one(group, row, kv_head, chunk);
+    }
+  }
+
+ private:
+  // Results are stored [row, KV head, chunk, group].
+  [[nodiscard]] int64_t slot(int64_t row, int64_t kv_head, int64_t chunk) const {
+    return ((row * c_.n_kv_heads + kv_head) * step_.work.max_chunks + chunk) * c_.n_group();
+  }
+
+  void attend_one(const Group& group, int64_t row, int64_t kv_head, int64_t chunk) const noexcept {
+    const int64_t mine = slot(row, kv_head, chunk);
+    group.attend_chunk(chunk, step_.work.partial.data() + mine, step_.work.partial_o.data() + mine * c_.head_dim);
+    std::atomic<int64_t>& done = step_.work.chunks_done[static_cast<size_t>(row * c_.n_kv_heads + kv_head)];
+    if (done.fetch_add(1, std::memory_order_acq_rel) + 1 < group.n_chunks()) return;
+    done.store(0, std::memory_order_relaxed);
+    merge(group, row, kv_head);
+  }
+
+  void merge(const Group& group, int64_t row, int64_t kv_head) const noexcept {
+    for (int64_t g = 0; g < c_.n_group(); ++g) {
+      float* out = group.out() + g * c_.head_dim;
+      const int64_t first = slot(row, kv_head, 0) + g;
+      AttentionPartial total = step_.work.partial[static_cast<size_t>(first)];
+      std::copy_n(step_.work.partial_o.data() + first * c_.head_dim, c_.head_dim, out);
+      for (int64_t chunk = 1; chunk < group.n_chunks(); ++chunk) {
+        const int64_t next = first + chunk * c_.n_group();
+        step_.kernels().merge_chunk(total, out, step_.work.partial[static_cast<size_t>(next)], step_.work.partial_o.data() + next * c_.head_dim,
+                                    c_.head_dim);
+      }
+      step_.kernels().finish_attention(total, out, c_.head_dim);
+    }
+  }
+
+  const Step& step_;
+  const Config& c_;
+  int64_t layer_;
+  int64_t n_chunks_ = 1;
+};
+
+}  // namespace
+
+void project_qkv(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a, exec::Member& me) noexcept {
+  if (step.n_rows == 1 && me.count() <= n_listed_heads(step.config())) {
+    project_by_heads(step, w, layer, a, me);
+  } else {
+    project_by_rows(step, w, layer, a, me);
+  }
+}
+
+void attend(const Step& step, int64_t layer, exec::Member& me) noexcept {
+  if (step.n_rows <= step.work.max_split_rows) {
+    SplitAttention(step, layer).run(me);
+    return;
+  }
+  const int64_t n_kv_heads = step.config().n_kv_heads;
+  const int64_t n_groups = step.n_rows * n_kv_heads;
+  for (int64_t i = me.next(); i < n_groups; i = me.next()) attend_whole(step, Group(step, layer, i / n_kv_heads, i % n_kv_heads));
+}
+
+}  // namespace lockstep::model

@@ -1,0 +1,53 @@
+#include "model/layer.h"
+
+#include <algorithm>
+
+#include "model/attention.h"
+#include "model/ops.h"
+
+namespace lockstep::model {
+namespace {
+
+// After the last attention only the rows that want logits go on: they move to the front, in order.
+void keep_wanted_rows(Step& step, exec::Member& me) noexcept {
+  const Config& c = step.config();
+  if (me.index() == 0) {
+    for (int64_t i = 0; i < step.n_wanted; ++i) {
+      const int64_t from = step.work.wanted[static_cast<size_t>(i)];
+      if (from == i) continue;
+      std::copy_n(step.work.x.data() + from * c.n_embd, c.n_embd, step.work.x.data() + i * c.n_embd);
+      std::copy_n(step.work.heads.data() + from * c.q_width(), c.q_width(), step.work.heads.data() + i * c.q_width());
+    }
+  }
+  step.n_rows = step.n_wanted;
+  me.sync();
+}
+
+}  // namespace
+
+void layer(Step& step, int64_t index, exec::Member& me) noexcept {
+  const Config& c = step.config();
+  const LayerWeights& w = step.model.weights.layers[static_cast<size_t>(index)];
+  Workspace& work = step.work;
+
+  const auto attn_in = norm_quantize(step, w.attn_norm, index, kAttnNorm, me);
+  project_qkv(step, w, index, attn_in, me);
+  if (step.is_last_layer(index) && step.n_wanted == 0) return;  // the cache is complete, and nobody wants more
+  attend(step, index, me);
+  me.sync();
+  if (step.is_last_layer(index) && step.n_wanted < step.n_rows) keep_wanted_rows(step, me);
+
+  const auto heads = quantize(step, work.heads.data(), c.q_width(), index, kAttnHeads, me);
+  linear_add(step, w.attn_output, heads, work.x.data(), me);
+  me.sync();
+
+  const auto ffn_in = norm_quantize(step, w.ffn_norm, index, kFfnNorm, me);
+  linear_gated(step, w.gate, w.up, ffn_in, me);
+  me.sync();
+
+  const auto hidden = quantize(step, work.gate.data(), c.n_ff, index, kFfnHidden, me);
+  linear_add(step, w.down, hidden, work.x.data(), me);
+  me.sync();
+}
+
+}  // namespace lockstep::model

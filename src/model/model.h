@@ -1,0 +1,32 @@
+// A loaded model: configuration, weights, rotation table and the kernels that compute with them. Immutable, shared by all threads.
+#pragma once
+
+#include "gguf/model_file.h"
+#include "kernels/table.h"
+#include "model/config.h"
+#include "model/rope.h"
+#include "model/weights.h"
+
+namespace lockstep::model {
+
+// How products are computed (NUMERICS.md section 2): int8 activations, or weights dequantized exactly and fp32 activations.
+enum class Compute { kFast, kExact };
+
+struct Model {
+  Config config;
+  Weights weights;
+  RopeTable rope;
+  const kernels::KernelTable* kernels;
+  Compute compute;
+  kernels::CacheType cache_type;
+
+  // The product of this model's compute mode for a weight type.
+  [[nodiscard]] auto product(quant::TensorType type) const noexcept {
+    const auto& by_type = compute == Compute::kFast ? kernels->fast : kernels->exact;
+    return by_type[static_cast<int>(type)];
+  }
+};
+
+[[nodiscard]] exec::KvCache::Shape cache_shape(const Model& model, int64_t max_positions);
+
+}  // namespace lockstep::model

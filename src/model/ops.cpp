@@ -1,0 +1,101 @@
+#include "model/ops.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace lockstep::model {
+namespace {
+
+// Rows are shared out in units of a vector.
+constexpr int64_t kRowUnit = 16;
+constexpr int64_t kLanes = 64;
+
+kernels::Activations view(const ActivationBuffer& buffer, int64_t n_tokens, int64_t width) noexcept {
+  const int64_t padded = round_up(width, kLanes);
+  return {buffer.x.data(),     padded, buffer.q.data(),   padded, buffer.scale.data(), padded / kernels::kScaleGroup,
+          buffer.sum.data(), padded / kernels::kSumGroup, n_tokens};
+}
+
+// Rows [first, last) of `x` into the buffer: normalised (or copied), and quantized where the compute mode and the width allow.
+// A width that is no multiple of 32 occurs only before F32, F16 and BF16 matrices, whose products read fp32.
+bool prepare_rows(const Step& step, const float* x, int64_t width, const Vector* norm, const ActivationBuffer& buffer, exec::Range rows) noexcept {
+  const kernels::Activations a = view(buffer, 0, width);
+  bool finite = true;
+  for (int64_t t = rows.begin; t < rows.end; ++t) {
+    float* row = buffer.x.data() + t * a.x_stride;
+    if (norm != nullptr) {
+      step.kernels().rms_norm(x + t * width, norm->data(), width, step.config().rms_eps, row);
+    } else {
+      std::copy_n(x + t * width, width, row);
+    }
+    if (step.model.compute == Compute::kFast && width % kernels::kScaleGroup == 0) {
+      finite &= step.kernels().quantize(row, width, buffer.q.data() + t * a.q_stride, buffer.scale.data() + t * a.scale_stride,
+                                        buffer.sum.data() + t * a.sum_stride);
+    }
+  }
+  return finite;
+}
+
+struct Source {
+  const float* x;
+  int64_t width;
+  const Vector* norm;
+};
+
+kernels::Activations prepare(const Step& step, const Source& source, int64_t layer, FaultSite site, exec::Member& me) noexcept {
+  const bool alone = step.n_rows == 1;
+  const ActivationBuffer& buffer = alone ? step.work.own[static_cast<size_t>(me.index())] : step.work.shared;
+  const exec::Range rows = alone ? exec::Range{0, 1} : me.range(step.n_rows);
+  if (!prepare_rows(step, source.x, source.width, source.norm, buffer, rows)) step.note_fault(layer, site);
+  if (!alone) me.sync();
+  return view(buffer, step.n_rows, source.width);
+}
+
+struct Output {
+  float* data;
+  int64_t stride;
+  bool add;
+};
+
+void product(const Step& step, const Matrix& w, const kernels::Activations& a, const Output& out, exec::Range rows) noexcept {
+  if (rows.begin == rows.end) return;
+  step.model.product(w.type)({w.data, rows.begin, rows.end, a, out.data, out.stride, out.add});
+}
+
+}  // namespace
+
+kernels::Activations norm_quantize(const Step& step, const Vector& weight, int64_t layer, FaultSite site, exec::Member& me) noexcept {
+  return prepare(step, {step.work.x.data(), step.config().n_embd, &weight}, layer, site, me);
+}
+
+kernels::Activations quantize(const Step& step, const float* x, int64_t width, int64_t layer, FaultSite site, exec::Member& me) noexcept {
+  return prepare(step, {x, width, nullptr}, layer, site, me);
+}
+
+void linear_logits(const Step& step, const Matrix& w, const kernels::Activations& a, exec::Member& me) noexcept {
+  const int64_t n_vocab = step.config().n_vocab;
+  product(step, w, a, {step.work.logits.data(), n_vocab, false}, me.range(n_vocab, kRowUnit));
+}
+
+void linear_add(const Step& step, const Matrix& w, const kernels::Activations& a, float* out, exec::Member& me) noexcept {
+  product(step, w, a, {out, w.data.n_rows, true}, me.range(w.data.n_rows, kRowUnit));
+}
+
+void linear_rows(const Step& step, const Matrix& w, const Vector& bias, const kernels::Activations& a, float* out, exec::Range rows) noexcept {
+  product(step, w, a, {out, w.data.n_rows, false}, rows);
+  if (bias.empty()) return;
+  for (int64_t t = 0; t < a.n_tokens; ++t) step.kernels().add(out + t * w.data.n_rows + rows.begin, bias.data() + rows.begin, rows.end - rows.begin);
+}
+
+void linear_gated(const Step& step, const Matrix& gate, const Matrix& up, const kernels::Activations& a, exec::Member& me) noexcept {
+  const exec::Range rows = me.range(gate.data.n_rows, kRowUnit);
+  product(step, gate, a, {step.work.gate.data(), gate.data.n_rows, false}, rows);
+  product(step, up, a, {step.work.up.data(), up.data.n_rows, false}, rows);
+  for (int64_t t = 0; t < a.n_tokens; ++t) {
+    float* g = step.work.gate.data() + t * gate.data.n_rows + rows.begin;
+    step.kernels().swiglu(g, step.work.up.data() + t * gate.data.n_rows + rows.begin, rows.end - rows.begin, g);
+  }
+}
+
+}  // namespace lockstep::model

@@ -1,0 +1,34 @@
+// What every phase of a forward pass needs to know, bundled: the model, the batch, the working memory.
+#pragma once
+
+#include <cstdint>
+
+#include "exec/team.h"
+#include "model/batch.h"
+#include "model/model.h"
+#include "model/workspace.h"
+
+namespace lockstep::model {
+
+// Where in a layer an activation was found that is not finite.
+enum FaultSite : int64_t { kAttnNorm, kAttnHeads, kFfnNorm, kFfnHidden, kResultNorm, kFaultSites };
+
+struct Step {
+  const Model& model;
+  Batch batch;
+  Workspace& work;
+  int64_t n_rows;  // rows of work.x in use: those of the batch, after the last attention only those that want logits
+  int64_t n_wanted;
+
+  [[nodiscard]] bool is_last_layer(int64_t index) const noexcept { return index + 1 == model.config.n_layers; }
+  [[nodiscard]] const Config& config() const noexcept { return model.config; }
+  [[nodiscard]] const kernels::KernelTable& kernels() const noexcept { return *model.kernels; }
+
+  // Remembers the first fault; `layer` is n_layers for the final norm.
+  void note_fault(int64_t layer, FaultSite site) const noexcept {
+    int64_t none = 0;
+    work.fault.compare_exchange_strong(none, 1 + layer * kFaultSites + site, std::memory_order_relaxed);
+  }
+};
+
+}  // namespace lockstep::model

@@ -1,0 +1,56 @@
+// The tensors of a model in memory: found by name, checked against the shapes that the configuration asks for, read and
+// scanned for scales that are not numbers. Immutable after loading.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/buffer.h"
+#include "gguf/model_file.h"
+#include "kernels/table.h"
+#include "model/config.h"
+#include "quant/format.h"
+
+namespace lockstep::model {
+
+// A matrix [n_rows, n_cols]: output[r] = sum over k of w[r, k] * input[k]; in GGUF's order ne = {n_cols, n_rows}.
+struct Matrix {
+  std::string name;
+  quant::TensorType type;
+  kernels::WeightMatrix data;
+};
+
+// A vector in fp32; empty when the model does not have it.
+using Vector = std::vector<float>;
+
+struct LayerWeights {
+  Vector attn_norm;
+  Matrix q, k, v;
+  Vector q_bias, k_bias, v_bias;
+  Matrix attn_output;
+  Vector ffn_norm;
+  Matrix gate, up, down;
+};
+
+struct Weights {
+  Matrix token_embd;
+  std::vector<LayerWeights> layers;
+  Vector output_norm;
+  Matrix output;        // the same data as token_embd when the head is tied
+  bool tied;
+  Vector rope_factors;  // empty, or n_rot / 2 divisors
+  Buffer storage;       // owns the bytes of all matrices
+};
+
+// Called now and then with the bytes read so far and in all; may throw to give up.
+using Progress = std::function<void(uint64_t done, uint64_t total)>;
+
+// Errors (each names the tensor): kNotFound, kBadFile for a shape, kUnsupported for a type or a tensor that the architecture does
+// not have (it would be ignored in silence), kNotFinite for a scale, kNoMemory.
+[[nodiscard]] Weights load_weights(const gguf::ModelFile& file, const Config& config, const Progress& progress = {});
+
+}  // namespace lockstep::model

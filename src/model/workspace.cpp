@@ -1,0 +1,74 @@
+#include "model/workspace.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace lockstep::model {
+namespace {
+
+constexpr int64_t kVectorLanes = 64;
+
+template <typename T>
+uint64_t array_bytes(int64_t n) {
+  return round_up(static_cast<uint64_t>(n) * sizeof(T), exec::Arena::kAlignment);
+}
+
+int64_t widest_input(const Config& c) { return std::max({c.n_embd, c.q_width(), c.n_ff}); }
+
+}  // namespace
+
+ActivationBuffer ActivationBuffer::take(exec::Arena& arena, int64_t n_tokens, int64_t width) {
+  const int64_t padded = round_up(width, kVectorLanes);
+  return {arena.take<float>(n_tokens * padded), arena.take<int8_t>(n_tokens * padded), arena.take<float>(n_tokens * padded / kernels::kScaleGroup),
+          arena.take<int32_t>(n_tokens * padded / kernels::kSumGroup)};
+}
+
+uint64_t ActivationBuffer::bytes(int64_t n_tokens, int64_t width) {
+  const int64_t n = n_tokens * round_up(width, kVectorLanes);
+  return array_bytes<float>(n) + array_bytes<int8_t>(n) + array_bytes<float>(n / kernels::kScaleGroup) + array_bytes<int32_t>(n / kernels::kSumGroup);
+}
+
+namespace {
+
+// Attention is split over chunks only while there are few rows: below four units of work a member.
+int64_t split_rows(const Config& c, int n_members, int64_t max_batch) {
+  return std::min(max_batch, ceil_div(int64_t{4} * n_members, c.n_kv_heads));
+}
+
+uint64_t arena_bytes(const Config& c, int n_members, int64_t batch, int64_t logits, int64_t chunks) {
+  const int64_t split = split_rows(c, n_members, batch);
+  const int64_t per_row = c.n_embd + 2 * c.q_width() + 2 * c.kv_width() + 2 * c.n_ff + c.rope.n_rot;
+  constexpr uint64_t kArrays = 16;
+  return array_bytes<float>(batch * per_row) + array_bytes<float>(logits * c.n_vocab) + array_bytes<int64_t>(batch) +
+         ActivationBuffer::bytes(batch, widest_input(c)) + static_cast<uint64_t>(n_members) * ActivationBuffer::bytes(1, widest_input(c)) +
+         array_bytes<kernels::AttentionPartial>(split * c.n_heads * chunks) + array_bytes<float>(split * c.n_heads * chunks * c.head_dim) +
+         kArrays * exec::Arena::kAlignment;
+}
+
+}  // namespace
+
+Workspace::Workspace(const Config& c, int n_members, int64_t batch, int64_t logits_rows, int64_t max_positions)
+    : max_batch(batch),
+      max_logits(logits_rows),
+      max_chunks(ceil_div(max_positions, kernels::kChunk)),
+      max_split_rows(split_rows(c, n_members, batch)),
+      arena(arena_bytes(c, n_members, batch, logits_rows, max_chunks), "the working memory of a batch"),
+      x(arena.take<float>(batch * c.n_embd)),
+      q(arena.take<float>(batch * c.q_width())),
+      k(arena.take<float>(batch * c.kv_width())),
+      v(arena.take<float>(batch * c.kv_width())),
+      heads(arena.take<float>(batch * c.q_width())),
+      gate(arena.take<float>(batch * c.n_ff)),
+      up(arena.take<float>(batch * c.n_ff)),
+      cos_sin(arena.take<float>(batch * c.rope.n_rot)),
+      logits(arena.take<float>(logits_rows * c.n_vocab)),
+      wanted(arena.take<int64_t>(batch)),
+      shared(ActivationBuffer::take(arena, batch, widest_input(c))),
+      partial(arena.take<kernels::AttentionPartial>(max_split_rows * c.n_heads * max_chunks)),
+      partial_o(arena.take<float>(max_split_rows * c.n_heads * max_chunks * c.head_dim)),
+      chunks_done(new std::atomic<int64_t>[static_cast<size_t>(max_split_rows * c.n_kv_heads)]()) {
+  for (int i = 0; i < n_members; ++i) own.push_back(ActivationBuffer::take(arena, 1, widest_input(c)));
+}
+
+}  // namespace lockstep::model

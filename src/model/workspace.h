@@ -1,0 +1,60 @@
+// Every intermediate of a forward pass, sized once for the largest batch: nothing is allocated between a token and its logits.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "exec/arena.h"
+#include "kernels/table.h"
+#include "model/config.h"
+
+namespace lockstep::model {
+
+// Room for rows of activations in the forms that products read; a kernels::Activations is a view of it.
+struct ActivationBuffer {
+  std::span<float> x;
+  std::span<int8_t> q;
+  std::span<float> scale;
+  std::span<int32_t> sum;
+
+  // Room for n_tokens rows of up to `width` elements.
+  static ActivationBuffer take(exec::Arena& arena, int64_t n_tokens, int64_t width);
+  static uint64_t bytes(int64_t n_tokens, int64_t width);
+};
+
+struct Workspace {
+  // n_members threads, batches of up to max_batch rows, of which up to max_logits want logits, contexts of up to max_positions.
+  Workspace(const Config& config, int n_members, int64_t max_batch, int64_t max_logits, int64_t max_positions);
+
+  int64_t max_batch;
+  int64_t max_logits;
+  int64_t max_chunks;
+  int64_t max_split_rows;  // rows whose attention is split over chunks; see attention.cpp
+
+  exec::Arena arena;
+  std::span<float> x;        // [max_batch, n_embd]: the residual stream
+  std::span<float> q;        // [max_batch, n_heads * head_dim]
+  std::span<float> k, v;     // [max_batch, n_kv_heads * head_dim]: rows on their way into the cache
+  std::span<float> heads;    // [max_batch, n_heads * head_dim]: attention's result
+  std::span<float> gate;     // [max_batch, n_ff]
+  std::span<float> up;       // [max_batch, n_ff]
+  std::span<float> cos_sin;  // [max_batch, n_rot]
+  std::span<float> logits;   // [max_logits, n_vocab]
+  std::span<int64_t> wanted; // [max_batch]: the rows that want logits
+
+  ActivationBuffer shared;                 // a batch's rows, prepared by all members together
+  std::vector<ActivationBuffer> own;       // per member: a single row, prepared by each for itself
+
+  // Attention split over chunks: results of each (row, head, chunk), and how many chunks of each (row, KV head) are done.
+  std::span<kernels::AttentionPartial> partial;  // [max_split_rows, n_heads, max_chunks]
+  std::span<float> partial_o;                    // [max_split_rows, n_heads, max_chunks, head_dim]
+  std::unique_ptr<std::atomic<int64_t>[]> chunks_done;  // [max_split_rows, n_kv_heads]
+
+  // The first activation that was not finite, as 1 + layer * kFaultSites + site; 0 while there is none.
+  std::atomic<int64_t> fault{0};
+};
+
+}  // namespace lockstep::model

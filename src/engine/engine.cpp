@@ -1,0 +1,63 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+
+#include "base/cpu.h"
+#include "base/error.h"
+#include "kernels/select.h"
+
+namespace lockstep::engine {
+namespace {
+
+// Rows of logits kept at once when all are wanted; a longer batch of such rows is cut by whoever makes it.
+constexpr int64_t kMaxLogits = 64;
+constexpr int64_t kMaxBatch = int64_t{1} << 16;
+
+model::Model load_model(const gguf::ModelFile& file, const tokenizer::Tokenizer& tokenizer, const EngineOptions& options) {
+  const kernels::KernelTable& kernels = kernels::select_table(options.isa);
+  const model::Config config = model::load_config(file.metadata(), static_cast<int64_t>(tokenizer.n_tokens()));
+  model::Weights weights = model::load_weights(file, config, options.progress);
+  model::RopeTable rope(config.rope, weights.rope_factors);
+  return {config, std::move(weights), std::move(rope), &kernels, options.compute, options.kv_type};
+}
+
+int64_t context(const model::Config& config, int64_t wanted) {
+  if (wanted < 0) fail(ErrorCode::kBadRequest, "ctx-size {}: expected 0 (the model's {}) or more", wanted, config.context_length);
+  if (wanted > config.context_length) {
+    fail(ErrorCode::kBadRequest, "ctx-size {}: the model was trained for {} tokens", wanted, config.context_length);
+  }
+  return wanted == 0 ? config.context_length : wanted;
+}
+
+int64_t batch(int64_t wanted, int64_t ctx_size) {
+  if (wanted < 1 || wanted > kMaxBatch) fail(ErrorCode::kBadRequest, "batch-size {}: expected 1 to {}", wanted, kMaxBatch);
+  return std::min(wanted, ctx_size);
+}
+
+int threads(int wanted) {
+  if (wanted < 0 || wanted > exec::Team::kMaxMembers) {
+    fail(ErrorCode::kBadRequest, "threads {}: expected 0 (one per usable CPU) to {}", wanted, exec::Team::kMaxMembers);
+  }
+  return wanted == 0 ? usable_cpus() : wanted;
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> Engine::load(const std::filesystem::path& path, const EngineOptions& options) {
+  const gguf::ModelFile file = gguf::ModelFile::open(path);
+  return std::unique_ptr<Engine>(new Engine(file, options));
+}
+
+Engine::Engine(const gguf::ModelFile& file, const EngineOptions& options)
+    : tokenizer_(tokenizer::Tokenizer::load(file.metadata())),
+      model_(load_model(file, tokenizer_, options)),
+      ctx_size_(context(model_.config, options.ctx_size)),
+      team_(threads(options.threads)),
+      work_(model_.config, team_.size(), batch(options.batch_size, ctx_size_), std::min(kMaxLogits, batch(options.batch_size, ctx_size_)), ctx_size_) {}
+
+std::span<const float> Engine::forward(model::Batch batch) {
+  ++n_forward_;
+  return model::forward(model_, batch, work_, team_);
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,65 @@
+// One loaded model, ready to compute: weights, tokenizer, threads and working memory. Sessions are made from it.
+//
+// An Engine computes one forward pass at a time: forward() and everything that calls it (Session, generate) must be called from one
+// thread at a time. Loading is the only thing that allocates in proportion to the model.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "exec/team.h"
+#include "gguf/model_file.h"
+#include "model/batch.h"
+#include "model/model.h"
+#include "model/weights.h"
+#include "model/workspace.h"
+#include "tokenizer/tokenizer.h"
+
+namespace lockstep::engine {
+
+struct EngineOptions {
+  int threads = 0;           // 0: one per usable CPU
+  int64_t ctx_size = 0;      // tokens of context of a session; 0: what the model was trained for
+  int64_t batch_size = 512;  // most tokens of one forward pass
+  model::Compute compute = model::Compute::kFast;
+  kernels::CacheType kv_type = kernels::CacheType::kF16;
+  std::string isa = "auto";
+  model::Progress progress;  // of reading the weights
+};
+
+class Engine {
+ public:
+  // Errors name the option, key or tensor.
+  static std::unique_ptr<Engine> load(const std::filesystem::path& path, const EngineOptions& options);
+
+  [[nodiscard]] const model::Model& model() const noexcept { return model_; }
+  [[nodiscard]] const tokenizer::Tokenizer& tokenizer() const noexcept { return tokenizer_; }
+  [[nodiscard]] int threads() const noexcept { return team_.size(); }
+  [[nodiscard]] int64_t ctx_size() const noexcept { return ctx_size_; }
+  [[nodiscard]] int64_t n_vocab() const noexcept { return model_.config.n_vocab; }
+  // Most rows, and most rows that want logits, of one forward pass.
+  [[nodiscard]] int64_t max_batch() const noexcept { return work_.max_batch; }
+  [[nodiscard]] int64_t max_logits() const noexcept { return work_.max_logits; }
+
+  // See model::forward. The logits live until the next call.
+  std::span<const float> forward(model::Batch batch);
+
+  // Forward passes so far, and meetings of the team in them.
+  [[nodiscard]] uint64_t n_forward() const noexcept { return n_forward_; }
+  [[nodiscard]] uint64_t n_syncs() const noexcept { return team_.n_syncs(); }
+
+ private:
+  Engine(const gguf::ModelFile& file, const EngineOptions& options);
+
+  tokenizer::Tokenizer tokenizer_;
+  model::Model model_;
+  int64_t ctx_size_;
+  exec::Team team_;
+  model::Workspace work_;
+  uint64_t n_forward_ = 0;
+};
+
+}  // namespace lockstep::engine

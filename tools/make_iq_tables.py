@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints src/quant/iq_tables.h from the tables of the Python package gguf (pip install gguf)."""
+"""Prints src/quant/iq_tables.h (before clang-format) from the tables of the Python package gguf (pip install gguf)."""
 import importlib.metadata
 
 import gguf

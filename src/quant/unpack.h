@@ -30,61 +30,17 @@ struct FormTag {
   static constexpr TensorType type = tensor_type;
 };
 
+template <TensorType... types, typename Visit>
+[[gnu::always_inline]] inline bool visit_one_of(TensorType type, const Visit& visit) {
+  return ((type == types && (visit(FormTag<types>{}), true)) || ...);
+}
+
 // Calls visit(FormTag<type>{}) for a type that has a form; false, and no call, for others.
 template <typename Visit>
 [[gnu::always_inline]] inline bool visit_form(TensorType type, const Visit& visit) {
-  switch (type) {
-    case TensorType::kQ4_0:
-      visit(FormTag<TensorType::kQ4_0>{});
-      return true;
-    case TensorType::kQ4_1:
-      visit(FormTag<TensorType::kQ4_1>{});
-      return true;
-    case TensorType::kQ5_0:
-      visit(FormTag<TensorType::kQ5_0>{});
-      return true;
-    case TensorType::kQ5_1:
-      visit(FormTag<TensorType::kQ5_1>{});
-      return true;
-    case TensorType::kQ8_0:
-      visit(FormTag<TensorType::kQ8_0>{});
-      return true;
-    case TensorType::kQ2_K:
-      visit(FormTag<TensorType::kQ2_K>{});
-      return true;
-    case TensorType::kQ3_K:
-      visit(FormTag<TensorType::kQ3_K>{});
-      return true;
-    case TensorType::kQ4_K:
-      visit(FormTag<TensorType::kQ4_K>{});
-      return true;
-    case TensorType::kQ5_K:
-      visit(FormTag<TensorType::kQ5_K>{});
-      return true;
-    case TensorType::kQ6_K:
-      visit(FormTag<TensorType::kQ6_K>{});
-      return true;
-    case TensorType::kIQ4_NL:
-      visit(FormTag<TensorType::kIQ4_NL>{});
-      return true;
-    case TensorType::kIQ4_XS:
-      visit(FormTag<TensorType::kIQ4_XS>{});
-      return true;
-    case TensorType::kIQ3_S:
-      visit(FormTag<TensorType::kIQ3_S>{});
-      return true;
-    case TensorType::kTQ1_0:
-      visit(FormTag<TensorType::kTQ1_0>{});
-      return true;
-    case TensorType::kTQ2_0:
-      visit(FormTag<TensorType::kTQ2_0>{});
-      return true;
-    case TensorType::kMXFP4:
-      visit(FormTag<TensorType::kMXFP4>{});
-      return true;
-    default:
-      return false;
-  }
+  using enum TensorType;
+  return visit_one_of<kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ8_0, kQ2_K, kQ3_K, kQ4_K, kQ5_K, kQ6_K, kIQ4_NL, kIQ4_XS, kIQ3_S,
+                      kTQ1_0, kTQ2_0, kMXFP4>(type, visit);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "gguf/forged_file.h"
+#include "gguf/forged_file_test.h"
 #include "gguf/writer.h"
 
 namespace lockstep::gguf {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <functional>
 
-#include "gguf/forged_file.h"
+#include "gguf/forged_file_test.h"
 #include "gguf/writer.h"
 
 namespace lockstep::gguf {

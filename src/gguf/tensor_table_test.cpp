@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gguf/forged_file.h"
+#include "gguf/forged_file_test.h"
 
 namespace lockstep::gguf {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "gguf/forged_file.h"
+#include "gguf/forged_file_test.h"
 
 namespace lockstep::gguf {
 namespace {

@@ -1,0 +1,19 @@
+// GPT-2's alphabet: one printable character for each of the 256 byte values, in which byte-level vocabularies write
+// their tokens (openai/gpt-2, src/encoder.py, bytes_to_unicode: printable Latin-1 stands for itself, the other 68 bytes
+// follow from U+0100 on).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace lockstep::tokenizer {
+
+// The byte that a character of the alphabet stands for; nothing for any other character.
+[[nodiscard]] std::optional<uint8_t> byte_of_character(uint32_t code_point);
+
+// The bytes that `text` spells; nothing when it holds a character outside the alphabet.
+[[nodiscard]] std::optional<std::string> bytes_of_alphabet(std::string_view text);
+
+}  // namespace lockstep::tokenizer

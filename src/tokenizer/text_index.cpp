@@ -1,0 +1,32 @@
+#include "tokenizer/text_index.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+
+namespace lockstep::tokenizer {
+
+// At most half full, so that a probe ends after a step or two.
+TextIndex::TextIndex(size_t max_keys) : slots_(std::bit_ceil(2 * max_keys + 2)), max_keys_(max_keys) {}
+
+size_t TextIndex::slot_of(std::string_view key) const {
+  const size_t mask = slots_.size() - 1;
+  size_t at = std::hash<std::string_view>{}(key)&mask;
+  while (slots_[at].id >= 0 && slots_[at].key != key) at = (at + 1) & mask;
+  return at;
+}
+
+bool TextIndex::insert(std::string_view key, TokenId id) {
+  Slot& slot = slots_[slot_of(key)];
+  if (slot.id >= 0 || n_keys_ == max_keys_) return false;
+  slot = {key, id};
+  ++n_keys_;
+  longest_ = std::max(longest_, key.size());
+  return true;
+}
+
+TokenId TextIndex::find(std::string_view key) const {
+  return slots_[slot_of(key)].id;
+}
+
+}  // namespace lockstep::tokenizer

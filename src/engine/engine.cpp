@@ -5,13 +5,13 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "kernels/select.h"
+#include "model/forward.h"
 
 namespace lockstep::engine {
 namespace {
 
 // Rows of logits kept at once when all are wanted; a longer batch of such rows is cut by whoever makes it.
 constexpr int64_t kMaxLogits = 64;
-constexpr int64_t kMaxBatch = int64_t{1} << 16;
 
 model::Model load_model(const gguf::ModelFile& file, const tokenizer::Tokenizer& tokenizer, const EngineOptions& options) {
   const kernels::KernelTable& kernels = kernels::select_table(options.isa);
@@ -30,11 +30,11 @@ int64_t context(const model::Config& config, int64_t wanted) {
 }
 
 int64_t batch(int64_t wanted, int64_t ctx_size) {
-  if (wanted < 1 || wanted > kMaxBatch) fail(ErrorCode::kBadRequest, "batch-size {}: expected 1 to {}", wanted, kMaxBatch);
+  if (wanted < 1 || wanted > Engine::kMaxBatch) fail(ErrorCode::kBadRequest, "batch-size {}: expected 1 to {}", wanted, Engine::kMaxBatch);
   return std::min(wanted, ctx_size);
 }
 
-int threads(int wanted) {
+int thread_count(int wanted) {
   if (wanted < 0 || wanted > exec::Team::kMaxMembers) {
     fail(ErrorCode::kBadRequest, "threads {}: expected 0 (one per usable CPU) to {}", wanted, exec::Team::kMaxMembers);
   }
@@ -52,7 +52,7 @@ Engine::Engine(const gguf::ModelFile& file, const EngineOptions& options)
     : tokenizer_(tokenizer::Tokenizer::load(file.metadata())),
       model_(load_model(file, tokenizer_, options)),
       ctx_size_(context(model_.config, options.ctx_size)),
-      team_(threads(options.threads)),
+      team_(thread_count(options.threads)),
       work_(model_.config, team_.size(), batch(options.batch_size, ctx_size_), std::min(kMaxLogits, batch(options.batch_size, ctx_size_)), ctx_size_) {}
 
 std::span<const float> Engine::forward(model::Batch batch) {

@@ -32,6 +32,8 @@ struct EngineOptions {
 
 class Engine {
  public:
+  static constexpr int64_t kMaxBatch = int64_t{1} << 16;
+
   // Errors name the option, key or tensor.
   static std::unique_ptr<Engine> load(const std::filesystem::path& path, const EngineOptions& options);
 

@@ -20,6 +20,14 @@ int64_t most_tokens(const Engine& engine, int64_t n_prompt, int64_t n_predict) {
   return n_predict < 0 ? room : std::min(n_predict, room);
 }
 
+// DRY stops at texts; the sampler wants them as token ids.
+void add_dry_breakers(sampling::SamplingParams& params, const tokenizer::Tokenizer& tokenizer) {
+  if (params.dry_multiplier == 0 || !params.dry_breakers.empty()) return;
+  params.dry_breakers = sampling::make_dry_breakers(
+      params.dry_sequence_breakers, static_cast<int32_t>(tokenizer.n_tokens()), [&](TokenId id) { return std::string(tokenizer.piece(id)); },
+      [&](const std::string& text) { return tokenizer.encode(text, {}); });
+}
+
 sampling::Sampler make_sampler(const Engine& engine, const GenerateOptions& options, std::span<const TokenId> prompt) {
   sampling::SamplingParams params = options.sampling;
   if (options.ignore_eos) {
@@ -27,6 +35,7 @@ sampling::Sampler make_sampler(const Engine& engine, const GenerateOptions& opti
       params.logit_bias.push_back({id, -std::numeric_limits<float>::infinity()});
     }
   }
+  add_dry_breakers(params, engine.tokenizer());
   sampling::Sampler sampler(std::move(params), static_cast<int32_t>(engine.n_vocab()));
   for (const TokenId id : prompt) sampler.accept(id);
   return sampler;

@@ -42,12 +42,14 @@ Session::Synced Session::sync(std::span<const TokenId> tokens) {
   const int64_t common = std::min<int64_t>(differing - tokens.begin(), static_cast<int64_t>(tokens.size()) - 1);
   cache_.set_length(common);
   tokens_.resize(static_cast<size_t>(common));
+  const auto n_new = static_cast<int64_t>(tokens.size()) - common;
   for (auto rest = tokens.subspan(static_cast<size_t>(common)); !rest.empty();) {
+    if (progress_) progress_(n_new - static_cast<int64_t>(rest.size()), n_new);
     const size_t n = std::min(rest.size(), static_cast<size_t>(engine_.max_batch()));
     logits_ = compute(rest.first(n), false, n == rest.size());
     rest = rest.subspan(n);
   }
-  return {common, static_cast<int64_t>(tokens.size()) - common};
+  return {common, n_new};
 }
 
 void Session::sync_all(std::span<const TokenId> tokens, const std::function<void(int64_t, std::span<const float>)>& visit) {
@@ -56,6 +58,7 @@ void Session::sync_all(std::span<const TokenId> tokens, const std::function<void
   tokens_.clear();
   const auto n_vocab = static_cast<size_t>(engine_.n_vocab());
   for (auto rest = tokens; !rest.empty();) {
+    if (progress_) progress_(cache_.length(), static_cast<int64_t>(tokens.size()));
     const size_t n = std::min(rest.size(), static_cast<size_t>(engine_.max_logits()));
     const int64_t first = cache_.length();
     const std::span<const float> logits = compute(rest.first(n), true, true);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/engine.h"
@@ -21,6 +22,11 @@ class Session {
     int64_t reused;    // leading tokens that were in the cache
     int64_t computed;  // tokens that went through the model
   };
+
+  // Called by sync() and sync_all() before each forward pass with the tokens computed so far and in all; may throw to give up, and
+  // the timeline is then what has been computed.
+  using Progress = std::function<void(int64_t done, int64_t total)>;
+  void set_progress(Progress progress) { progress_ = std::move(progress); }
 
   // Makes `tokens` the timeline: the common prefix with the present one stays, the rest is computed. The last token is always
   // computed, so that there are logits. Errors: kBadRequest for an empty list or an id outside the vocabulary, kContextFull with
@@ -48,6 +54,7 @@ class Session {
   std::vector<TokenId> tokens_;
   std::vector<model::BatchRow> rows_;
   std::span<const float> logits_;
+  Progress progress_;
 };
 
 }  // namespace lockstep::engine

@@ -45,14 +45,9 @@ missing_packages() {
 }
 
 as_root() {
-  if [[ $(id -u) -eq 0 ]]; then
-    env DEBIAN_FRONTEND=noninteractive "$@"
-  elif command -v sudo >/dev/null; then
-    sudo env DEBIAN_FRONTEND=noninteractive "$@"
-  else
-    echo "deps: root or sudo is needed to install packages" >&2
-    return 1
-  fi
+  local sudo=()
+  [[ $(id -u) -eq 0 ]] || sudo=(sudo)
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive "$@"
 }
 
 # Mirrors hiccup: a few tries, each after a longer pause.
@@ -70,6 +65,10 @@ mapfile -t missing < <(missing_packages "$@" | sort -u)
 
 if ! command -v apt-get >/dev/null; then
   echo "deps: missing and not installable here without apt-get; install by this system's means: ${missing[*]} (Debian names)" >&2
+  exit 1
+fi
+if [[ $(id -u) -ne 0 ]] && ! sudo -v; then
+  echo "deps: root or sudo is needed to install: ${missing[*]}" >&2
   exit 1
 fi
 mkdir -p build

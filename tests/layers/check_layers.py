@@ -30,7 +30,7 @@ LIBRARIES = {
     r"nlohmann/.*": {"apps", "engine", "verify", "chat", "tests"},
     r"pcre2.*\.h": {"tokenizer"},
     r"CLI/.*": {"apps"},
-    r"gtest/.*|gmock/.*": {"tests"},
+    r"(gtest|gmock)/.*": {"tests"},
 }
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -96,12 +96,25 @@ def check_includes(root):
     return findings
 
 
+def test_support(root):
+    """Headers below src/ that include GoogleTest, as includes spell them: what the tests of a floor share."""
+    return {
+        relative.relative_to("src").as_posix()
+        for path, relative in files_below(root, ("src",), {".h"})
+        if any(header.startswith(("gtest/", "gmock/")) for _, _, header in includes_of(path))
+    }
+
+
 def check_libraries(root):
-    """A fenced library is included only where its fence allows."""
+    """A fenced library is included only where its fence allows; headers that tests share are for tests."""
     findings = []
+    support = test_support(root)
     for path, relative in files_below(root, CODE_FOLDERS, CPP_SUFFIXES):
-        places = {floor_of(relative)} | ({"tests"} if is_test(relative) else set())
+        for_tests = is_test(relative) or relative.as_posix().removeprefix("src/") in support
+        places = {floor_of(relative)} | ({"tests"} if for_tests else set())
         for line, _, header in includes_of(path):
+            if header in support and not for_tests:
+                findings.append(f"{relative}:{line}: {header} includes GoogleTest and is for tests only")
             for pattern, allowed in LIBRARIES.items():
                 if re.fullmatch(pattern, header) and not places & allowed:
                     findings.append(f"{relative}:{line}: {header} is for {', '.join(sorted(allowed))} only")

@@ -59,6 +59,15 @@ class LayerChecks(unittest.TestCase):
     def test_json_stays_out_of_the_lower_floors(self):
         self.assert_finding("libraries", "src/gguf/reader.cpp", "#include <nlohmann/json.hpp>\n", "nlohmann/json.hpp is for")
 
+    def test_test_code_stays_out_of_the_program(self):
+        self.assert_finding("libraries", "src/gguf/reader.cpp", "#include <gtest/gtest.h>\n", "gtest/gtest.h is for tests")
+
+    def test_what_tests_share_stays_out_of_the_program(self):
+        shared = {"src/gguf/forged.h": "#pragma once\n#include <gtest/gtest.h>\n"}
+        self.assertEqual(self.findings("libraries", {**shared, "src/gguf/a_test.cpp": '#include "gguf/forged.h"\n'}), [])
+        findings = self.findings("libraries", {**shared, "src/gguf/a.cpp": '#include "gguf/forged.h"\n'})
+        self.assertEqual(len(findings), 1, findings)
+
     def test_file_names_are_unique(self):
         self.assert_finding("file_names", "src/gguf/format.h", "#pragma once\n", "the name is taken by src/")
 

@@ -67,7 +67,7 @@ if ! command -v apt-get >/dev/null; then
   echo "deps: missing and not installable here without apt-get; install by this system's means: ${missing[*]} (Debian names)" >&2
   exit 1
 fi
-if [[ $(id -u) -ne 0 ]] && ! sudo -v; then
+if [[ $(id -u) -ne 0 ]] && ! sudo true; then
   echo "deps: root or sudo is needed to install: ${missing[*]}" >&2
   exit 1
 fi

@@ -30,6 +30,13 @@ TEST(UniformDraw, UsesAllBitsOfSeedStepAndStream) {
   EXPECT_NE(base, uniform_draw(7, 3, RandomStream::kXtc));
 }
 
+TEST(UniformDraw, Carries53Bits) {
+  int odd = 0;
+  for (uint64_t step = 0; step < 1000; ++step)
+    odd += static_cast<int>(static_cast<uint64_t>(uniform_draw(5, step) * 0x1p53) & 1u);
+  EXPECT_NEAR(odd, 500, 80);
+}
+
 TEST(UniformDraw, SpreadsEvenlyOverTheUnitInterval) {
   constexpr int kBins = 16;
   constexpr int kDraws = 16000;

@@ -22,10 +22,10 @@ namespace lockstep::sampling {
   return found != items.end() && found->id == id ? &*found : nullptr;
 }
 
-// A changed logit, kept in the range of finite floats: an infinity would turn the softmax into NaN.
-[[nodiscard]] inline float within_float(float logit) {
-  constexpr float kLargest = std::numeric_limits<float>::max();
-  return std::clamp(logit, -kLargest, kLargest);
+// A changed number, kept in the range of finite floats: an infinite logit would turn the softmax into NaN.
+[[nodiscard]] inline float within_float(double x) {
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  return static_cast<float>(std::clamp(x, -kLargest, kLargest));
 }
 
 }  // namespace lockstep::sampling

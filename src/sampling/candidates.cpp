@@ -1,12 +1,43 @@
 #include "sampling/candidates.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <limits>
+#include <utility>
 
 #include "sampling/exp64.h"
 #include "sampling/select_best.h"
 
 namespace lockstep::sampling {
+namespace {
+
+constexpr size_t kRadixFrom = 1024;  // below, a comparison sort is faster
+
+// A key that ascends while the logit descends; both zeros have the same.
+uint32_t descending_key(float logit) {
+  const auto bits = std::bit_cast<uint32_t>(logit + 0.0f);
+  return (bits & 0x80000000u) != 0 ? bits : ~(bits | 0x80000000u);
+}
+
+// Sorts a whole vocabulary by logit: three stable passes of a counting sort over 11 bits of the key, so that equal
+// logits keep the order of their ids. REQUIRES: ids ascending.
+void radix_sort(std::vector<Candidate>& items) {
+  constexpr int kBits = 11;
+  constexpr uint32_t kBuckets = 1u << kBits;
+  std::vector<Candidate> other(items.size());
+  for (int shift = 0; shift < 32; shift += kBits) {
+    const auto bucket = [shift](const Candidate& c) { return (descending_key(c.logit) >> shift) % kBuckets; };
+    std::array<size_t, kBuckets> start{};
+    for (const Candidate& c : items) ++start[bucket(c)];
+    size_t sum = 0;
+    for (size_t& count : start) sum += std::exchange(count, sum);
+    for (const Candidate& c : items) other[start[bucket(c)]++] = c;
+    items.swap(other);
+  }
+}
+
+}  // namespace
 
 void assign_all(Candidates& list, std::span<const float> logits) {
   list.items.clear();
@@ -20,7 +51,9 @@ void assign_all(Candidates& list, std::span<const float> logits) {
 
 void sort_by_logit(Candidates& list) {
   if (list.order == Order::kByLogit) return;
-  if (!std::is_sorted(list.items.begin(), list.items.end(), ranks_before)) {
+  if (list.order == Order::kById && list.items.size() >= kRadixFrom) {
+    radix_sort(list.items);
+  } else if (!std::is_sorted(list.items.begin(), list.items.end(), ranks_before)) {
     std::sort(list.items.begin(), list.items.end(), ranks_before);
   }
   list.order = Order::kByLogit;

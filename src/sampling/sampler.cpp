@@ -5,23 +5,70 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "sampling/dry.h"
 #include "sampling/logits.h"
+#include "sampling/penalties.h"
 #include "sampling/temperature.h"
 #include "sampling/truncate.h"
 
 namespace lockstep::sampling {
 namespace {
 
-bool temperature_is_zero(const SamplingParams& p) {
-  return p.temp <= 0 && p.dynatemp_range <= 0;
+SamplingParams checked(SamplingParams params, int32_t n_vocab) {
+  validate(params, n_vocab);
+  std::sort(params.dry_breakers.begin(), params.dry_breakers.end());
+  return params;
 }
 
 }  // namespace
 
 Sampler::Sampler(SamplingParams params, int32_t n_vocab)
-    : params_(std::move(params)), n_vocab_(static_cast<size_t>(n_vocab)), greedy_(false) {
-  validate(params_, n_vocab);
-  greedy_ = temperature_is_zero(params_) && params_.logit_bias.empty();
+    : params_(checked(std::move(params), n_vocab)), n_vocab_(static_cast<size_t>(n_vocab)) {
+  if (params_.mirostat != 0) {
+    mirostat_.emplace(params_.mirostat, params_.mirostat_tau, params_.mirostat_eta, n_vocab_);
+    active_ = {Stage::kTemperature};
+  } else {
+    std::copy_if(params_.stages.begin(), params_.stages.end(), std::back_inserter(active_),
+                 [this](Stage stage) { return is_active(stage); });
+  }
+  greedy_ = always_argmax();
+}
+
+bool Sampler::is_active(Stage stage) const {
+  const SamplingParams& p = params_;
+  switch (stage) {
+    case Stage::kPenalties:
+      return p.repeat_last_n != 0 && (p.repeat_penalty != 1 || p.frequency_penalty != 0 || p.presence_penalty != 0);
+    case Stage::kDry:
+      return p.dry_penalty_last_n != 0 && p.dry_multiplier != 0 && p.dry_base >= 1;
+    case Stage::kTopNSigma:
+      return p.top_n_sigma > 0;
+    case Stage::kTopK:
+      return p.top_k > 0;
+    case Stage::kTypicalP:
+      return p.typical < 1;
+    case Stage::kTopP:
+      return p.top_p < 1;
+    case Stage::kMinP:
+      return p.min_p > 0;
+    case Stage::kXtc:
+      return p.xtc_probability > 0 && p.xtc_threshold <= 0.5f;
+    case Stage::kTemperature:
+      return true;
+  }
+  return false;
+}
+
+bool Sampler::is_temperature_zero() const {
+  return params_.temp <= 0 && (mirostat_ || params_.dynatemp_range <= 0);
+}
+
+bool Sampler::always_argmax() const {
+  const auto may_change_the_best = [](Stage stage) {
+    return stage == Stage::kPenalties || stage == Stage::kDry || stage == Stage::kTypicalP || stage == Stage::kXtc;
+  };
+  return is_temperature_zero() && params_.logit_bias.empty() &&
+         std::none_of(active_.begin(), active_.end(), may_change_the_best);
 }
 
 TokenId Sampler::sample(std::span<const float> logits, uint64_t step) {
@@ -31,13 +78,12 @@ TokenId Sampler::sample(std::span<const float> logits, uint64_t step) {
   check_logits(logits);
   if (greedy_) return argmax(logits);
   fill_candidates(logits);
-  for (const Stage stage : params_.stages) apply(stage);
+  for (const Stage stage : active_) apply(stage, step);
   return draw(step);
 }
 
 void Sampler::fill_candidates(std::span<const float> logits) {
-  if (params_.logit_bias.empty() && params_.top_k > 0 && !params_.stages.empty() &&
-      params_.stages.front() == Stage::kTopK) {
+  if (params_.logit_bias.empty() && !active_.empty() && active_.front() == Stage::kTopK) {
     candidates_.items = top_k_of(logits, static_cast<size_t>(params_.top_k));
     candidates_.order = Order::kByLogit;
     return;
@@ -48,27 +94,53 @@ void Sampler::fill_candidates(std::span<const float> logits) {
   if (candidates_.items.empty()) fail(ErrorCode::kBadRequest, "option logit_bias: leaves no token that could come");
 }
 
-void Sampler::apply(Stage stage) {
-  const auto min_keep = static_cast<size_t>(params_.min_keep);
+void Sampler::apply(Stage stage, uint64_t step) {
+  const SamplingParams& p = params_;
+  const auto min_keep = static_cast<size_t>(p.min_keep);
   switch (stage) {
+    case Stage::kPenalties:
+      return apply_penalties();
+    case Stage::kDry:
+      return apply_dry();
+    case Stage::kTopNSigma:
+      return top_n_sigma(candidates_, p.top_n_sigma);
     case Stage::kTopK:
-      return top_k(candidates_, params_.top_k);
+      return top_k(candidates_, p.top_k);
+    case Stage::kTypicalP:
+      return typical(candidates_, p.typical, min_keep);
     case Stage::kTopP:
-      return top_p(candidates_, params_.top_p, min_keep);
+      return top_p(candidates_, p.top_p, min_keep);
     case Stage::kMinP:
-      return min_p(candidates_, params_.min_p, min_keep);
+      return min_p(candidates_, p.min_p, min_keep);
+    case Stage::kXtc:
+      return apply_xtc(step);
     case Stage::kTemperature:
-      return temperature(candidates_, params_.temp);
-    default:
-      return;
+      return dynamic_temperature(candidates_, p.temp, mirostat_ ? 0.0f : p.dynatemp_range, p.dynatemp_exponent);
   }
 }
 
+void Sampler::apply_penalties() {
+  penalties(candidates_, last_tokens(history_, params_.repeat_last_n),
+            {params_.repeat_penalty, params_.frequency_penalty, params_.presence_penalty});
+}
+
+void Sampler::apply_dry() {
+  dry(candidates_, last_tokens(history_, params_.dry_penalty_last_n),
+      {params_.dry_multiplier, params_.dry_base, params_.dry_allowed_length, params_.dry_breakers});
+}
+
+void Sampler::apply_xtc(uint64_t step) {
+  if (uniform_draw(params_.seed, step, RandomStream::kXtc) >= double{params_.xtc_probability}) return;
+  xtc(candidates_, params_.xtc_threshold, static_cast<size_t>(params_.min_keep));
+}
+
 TokenId Sampler::draw(uint64_t step) {
-  if (candidates_.items.size() == 1 || temperature_is_zero(params_))
-    return candidates_.items[best_index(candidates_)].id;
+  if (is_temperature_zero()) return candidates_.items[best_index(candidates_)].id;
+  if (mirostat_) mirostat_->truncate(candidates_);
   sort_by_logit(candidates_);
-  const size_t chosen = draw_index(probabilities(candidates_), uniform_draw(params_.seed, step));
+  const std::vector<double> probability = probabilities(candidates_);
+  const size_t chosen = draw_index(probability, uniform_draw(params_.seed, step));
+  if (mirostat_) mirostat_->learn(probability[chosen]);
   return candidates_.items[chosen].id;
 }
 

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "sampling/candidates.h"
+#include "sampling/mirostat.h"
 #include "sampling/sampling_params.h"
 
 namespace lockstep::sampling {
@@ -31,15 +33,23 @@ class Sampler {
   [[nodiscard]] bool is_greedy() const noexcept { return greedy_; }
 
  private:
+  [[nodiscard]] bool is_active(Stage stage) const;
+  [[nodiscard]] bool always_argmax() const;
   void fill_candidates(std::span<const float> logits);
-  void apply(Stage stage);
+  void apply(Stage stage, uint64_t step);
+  void apply_penalties();
+  void apply_dry();
+  void apply_xtc(uint64_t step);
   [[nodiscard]] TokenId draw(uint64_t step);
+  [[nodiscard]] bool is_temperature_zero() const;
 
   SamplingParams params_;
   size_t n_vocab_;
-  bool greedy_;
-  std::vector<TokenId> history_;
-  Candidates candidates_;  // of the current step; kept for its memory
+  std::vector<Stage> active_;  // the stages that do something, in order
+  std::optional<Mirostat> mirostat_;
+  bool greedy_ = false;
+  std::vector<TokenId> history_;  // every accepted token
+  Candidates candidates_;         // of the current step; kept for its memory
 };
 
 }  // namespace lockstep::sampling

@@ -139,7 +139,7 @@ TEST(LogitBias, MovesTheGreedyChoiceAndMinusInfinityForbids) {
 
 TEST(LogitBias, LeavingNothingIsAnErrorOfTheRequest) {
   SamplingParams params;
-  params.logit_bias = {{0, -kInf}, {1, -kInf}};
+  params.logit_bias = {{0, -kInf}, {1, -kInf}, {0, 7.0f}};
   try {
     (void)sample_once(params, {3.0f, 2.0f});
     FAIL();

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "sampling/candidates.h"
+#include "sampling/dry.h"
 #include "sampling/logit_bias.h"
 
 namespace lockstep::sampling {
@@ -34,8 +35,6 @@ enum class Stage { kPenalties, kDry, kTopNSigma, kTopK, kTypicalP, kTopP, kMinP,
 // The stages of a list like "penalties;top_k;temperature", in its order. llama.cpp's other spellings (top-k, topk,
 // nucleus, temp, typical, typ) are understood. Throws Error(kBadRequest) for an unknown name or one given twice.
 [[nodiscard]] std::vector<Stage> parse_stages(std::string_view list);
-
-using TokenSequence = std::vector<TokenId>;
 
 struct SamplingParams {
   uint64_t seed = 0;  // taken as it is; who wants a random one draws it before

@@ -19,4 +19,17 @@ void top_p(Candidates& list, float p, size_t min_keep);
 // Keeps those at least p times as probable as the best. p <= 0 = off.
 void min_p(Candidates& list, float p, size_t min_keep);
 
+// Locally typical sampling (Meister et al., 2022): keeps the fewest tokens whose surprise is closest to the entropy of
+// the list and whose probabilities exceed p together; it may remove the best one. p >= 1 = off.
+void typical(Candidates& list, float p, size_t min_keep);
+
+// Keeps logits within n standard deviations (of the logits of the list) below the largest (Tang et al., 2024). n <= 0 =
+// off. llama.cpp leaves the others in its list with -infinity, where a later dynamic temperature still counts them;
+// here they go.
+void top_n_sigma(Candidates& list, float n);
+
+// "Exclude top choices": of the tokens with a probability of at least `threshold`, all but the least probable go.
+// Whether the stage acts at this step is the caller's to draw. threshold > 0.5 = off: two such tokens cannot be.
+void xtc(Candidates& list, float threshold, size_t min_keep);
+
 }  // namespace lockstep::sampling

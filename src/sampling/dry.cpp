@@ -1,0 +1,135 @@
+#include "sampling/dry.h"
+
+#include <algorithm>
+
+#include "sampling/adjust.h"
+#include "sampling/exp64.h"
+
+namespace lockstep::sampling {
+namespace {
+
+constexpr size_t kLongestBreakerText = 40;
+constexpr size_t kLongestBreakerRest = 20;
+
+// The breakers that begin with `head`.
+std::span<const TokenSequence> breakers_from(std::span<const TokenSequence> breakers, TokenId head) {
+  const auto first =
+      std::partition_point(breakers.begin(), breakers.end(), [head](const auto& b) { return b.front() < head; });
+  const auto last = std::partition_point(first, breakers.end(), [head](const auto& b) { return b.front() == head; });
+  return {first, last};
+}
+
+// How many of the last tokens a repetition may reach back: up to the end of the last breaker in the window.
+size_t reach(std::span<const TokenId> window, std::span<const TokenSequence> breakers) {
+  for (size_t start = window.size(); start-- > 0;) {
+    size_t longest = 0;
+    for (const TokenSequence& breaker : breakers_from(breakers, window[start])) {
+      const auto here = window.subspan(start);
+      if (breaker.size() <= here.size() && std::equal(breaker.begin(), breaker.end(), here.begin())) {
+        longest = std::max(longest, breaker.size());
+      }
+    }
+    if (longest > 0) return window.size() - start - longest;
+  }
+  return window.size();
+}
+
+// z[k]: how many of the last tokens also stand directly before the last k tokens (the Z function of the reversed
+// window; Gusfield, "Algorithms on Strings, Trees and Sequences", section 1.4). z[0] is not used.
+std::vector<size_t> repetition_lengths(std::span<const TokenId> window) {
+  const size_t n = window.size();
+  const auto back = [window, n](size_t i) { return window[n - 1 - i]; };
+  std::vector<size_t> z(n, 0);
+  size_t left = 0;  // [left, right) is the match found so far that reaches furthest back
+  size_t right = 0;
+  for (size_t k = 1; k < n; ++k) {
+    size_t length = k < right ? std::min(right - k, z[k - left]) : 0;
+    while (k + length < n && back(length) == back(k + length)) ++length;
+    z[k] = length;
+    if (k + length > right) {
+      left = k;
+      right = k + length;
+    }
+  }
+  return z;
+}
+
+struct Continuation {
+  TokenId id;
+  size_t length;  // of the repetition that the token would continue
+};
+
+// For every token that would continue a repetition of at least the allowed length: the longest such repetition.
+std::vector<Continuation> continuations(std::span<const TokenId> window, size_t longest, size_t allowed) {
+  std::vector<Continuation> found;
+  const std::vector<size_t> z = repetition_lengths(window);
+  for (size_t k = 1; k < z.size(); ++k) {
+    const size_t length = std::min(z[k], longest);
+    if (length >= allowed) found.push_back({window[window.size() - k], length});
+  }
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a.id != b.id ? a.id < b.id : a.length > b.length; });
+  const auto same = [](const auto& a, const auto& b) { return a.id == b.id; };
+  found.erase(std::unique(found.begin(), found.end(), same), found.end());
+  return found;
+}
+
+// The largest exponent for which base^exponent stays a finite float.
+size_t largest_exponent(float base) {
+  constexpr double kLogOfLargestFloat = 88.7228391;
+  if (base <= 1.000001f) return SIZE_MAX;
+  return static_cast<size_t>(kLogOfLargestFloat / log64(double{base}));
+}
+
+bool is_single_token_breaker(std::span<const TokenSequence> breakers, TokenId id) {
+  const auto from_id = breakers_from(breakers, id);
+  return !from_id.empty() && from_id.front().size() == 1;  // the shortest comes first
+}
+
+}  // namespace
+
+void dry(Candidates& list, std::span<const TokenId> window, const Dry& by) {
+  if (by.multiplier == 0.0f || by.base < 1.0f) return;
+  const auto allowed = static_cast<size_t>(by.allowed_length);
+  if (window.size() <= allowed) return;
+  const size_t longest = reach(window, by.breakers);
+  if (longest < allowed) return;
+  const size_t exponent_limit = largest_exponent(by.base);
+  for (const Continuation& next : continuations(window, longest, allowed)) {
+    Candidate* candidate = find_candidate(list, next.id);
+    if (candidate == nullptr || is_single_token_breaker(by.breakers, next.id)) continue;
+    const size_t exponent = std::min(next.length - allowed, exponent_limit);
+    const double penalty = double{by.multiplier} * integer_power(double{by.base}, static_cast<uint32_t>(exponent));
+    candidate->logit = within_float(candidate->logit - penalty);
+  }
+  if (list.order == Order::kByLogit) list.order = Order::kNone;
+}
+
+std::vector<TokenSequence> make_dry_breakers(std::span<const std::string> texts, int32_t n_vocab,
+                                             const std::function<std::string(TokenId)>& piece,
+                                             const std::function<TokenSequence(const std::string&)>& encode) {
+  std::vector<TokenSequence> breakers;
+  for (TokenId id = 0; id < n_vocab; ++id) {
+    const std::string word = piece(id);
+    for (const std::string& whole : texts) {
+      const std::string text = whole.substr(0, kLongestBreakerText);
+      if (text.empty()) continue;
+      if (word.find(text) != std::string::npos) {
+        breakers.push_back({id});
+        continue;
+      }
+      for (size_t length = std::min(text.size() - 1, word.size()); length > 0; --length) {
+        if (!word.ends_with(std::string_view(text).substr(0, length))) continue;
+        TokenSequence rest = encode(text.substr(length));
+        rest.resize(std::min(rest.size(), kLongestBreakerRest));
+        rest.insert(rest.begin(), id);
+        breakers.push_back(std::move(rest));
+      }
+    }
+  }
+  std::sort(breakers.begin(), breakers.end());
+  breakers.erase(std::unique(breakers.begin(), breakers.end()), breakers.end());
+  return breakers;
+}
+
+}  // namespace lockstep::sampling

@@ -1,0 +1,58 @@
+// For tests only: one chunk of a KV cache with random heads, and what kernels make of it.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "forge/random_data.h"
+#include "kernels/table.h"
+
+namespace lockstep::forge {
+
+struct AttentionResult {
+  std::vector<uint8_t> k, v;       // the chunk as stored
+  std::vector<float> max_and_sum;  // [n_group][2]
+  std::vector<float> o;            // [n_group, head_dim], not divided
+};
+
+struct AttentionCase {
+  kernels::CacheType type;
+  int64_t head_dim, n_positions, n_group;
+  float scale;
+  std::vector<float> q;       // [n_group, head_dim]
+  std::vector<float> keys;    // [n_positions, head_dim]
+  std::vector<float> values;  // [n_positions, head_dim]
+
+  // Positions past n_positions hold NaN, as another sequence's leftovers might: they must not matter.
+  [[nodiscard]] AttentionResult run(const kernels::KernelTable& table) const {
+    const auto element_bytes = type == kernels::CacheType::kF16 ? 2 : 4;
+    const auto chunk_bytes = static_cast<size_t>(kernels::kChunk * head_dim * element_bytes);
+    AttentionResult result = {std::vector<uint8_t>(chunk_bytes, 0xff), std::vector<uint8_t>(chunk_bytes, 0xff), {}, {}};
+    for (int64_t p = 0; p < n_positions; ++p) {
+      table.append_k[static_cast<int>(type)](result.k.data(), p, keys.data() + p * head_dim, head_dim);
+      table.append_v[static_cast<int>(type)](result.v.data(), p, values.data() + p * head_dim, head_dim);
+    }
+    std::vector<kernels::AttentionPartial> partial(static_cast<size_t>(n_group));
+    result.o.assign(q.size(), std::numeric_limits<float>::quiet_NaN());
+    table.attend_chunk[static_cast<int>(type)](
+        {q.data(), n_group, head_dim, result.k.data(), result.v.data(), n_positions, scale}, partial.data(),
+        result.o.data());
+    for (const kernels::AttentionPartial& p : partial)
+      result.max_and_sum.insert(result.max_and_sum.end(), {p.max, p.sum});
+    return result;
+  }
+};
+
+inline AttentionCase random_attention(kernels::CacheType type, int64_t head_dim, int64_t n_positions, int64_t n_group,
+                                      RandomData& random) {
+  return {type,
+          head_dim,
+          n_positions,
+          n_group,
+          1.0f / std::sqrt(static_cast<float>(head_dim)),
+          random.normals(n_group * head_dim, 2.0f),
+          random.normals(n_positions * head_dim, 2.0f),
+          random.normals(n_positions * head_dim)};
+}
+
+}  // namespace lockstep::forge

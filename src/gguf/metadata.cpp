@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
-#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -29,6 +29,18 @@ std::optional<uint64_t> as_unsigned(T number) {
 template <typename T>
 std::string array_name() {
   return type_name(Value(ArrayValue(std::vector<T>())));
+}
+
+uint32_t hash_of(std::string_view key) {
+  return static_cast<uint32_t>(std::hash<std::string_view>()(key));
+}
+
+uint64_t mark_of(uint32_t hash, size_t index) {
+  return uint64_t{hash} << 32 | static_cast<uint32_t>(index);
+}
+
+size_t index_of(uint64_t mark) {
+  return static_cast<uint32_t>(mark);
 }
 
 }  // namespace
@@ -61,29 +73,42 @@ size_t size_of(const ArrayValue& value) {
 }
 
 Metadata::Metadata(std::vector<Entry> entries, std::string source)
-    : entries_(std::move(entries)), by_key_(entries_.size()), source_(std::move(source)) {
-  std::iota(by_key_.begin(), by_key_.end(), uint32_t{0});
-  const auto key_of = [this](uint32_t index) -> const std::string& { return entries_[index].key; };
-  std::ranges::sort(by_key_, {}, key_of);
-  const auto twice = std::ranges::adjacent_find(by_key_, {}, key_of);
-  if (twice != by_key_.end()) fail(ErrorCode::kBadFile, "{}: the key is there twice", place_of(key_of(*twice)));
+    : entries_(std::move(entries)), marks_(entries_.size()), source_(std::move(source)) {
+  for (size_t i = 0; i < marks_.size(); ++i) marks_[i] = mark_of(hash_of(entries_[i].key), i);
+  const auto key_of = [this](uint64_t mark) -> const std::string& { return entries_[index_of(mark)].key; };
+  std::sort(marks_.begin(), marks_.end(), [&](uint64_t a, uint64_t b) {
+    if ((a >> 32) != (b >> 32)) return a < b;
+    return key_of(a) < key_of(b);
+  });
+  const auto twice = std::adjacent_find(marks_.begin(), marks_.end(), [&](uint64_t a, uint64_t b) {
+    return (a >> 32) == (b >> 32) && key_of(a) == key_of(b);
+  });
+  if (twice != marks_.end()) fail(ErrorCode::kBadFile, "{}: the key is there twice", place_of(key_of(*twice)));
 }
 
 bool Metadata::add(std::string key, Value value) {
   const auto place = lower_bound(key);
-  if (place != by_key_.end() && entries_[*place].key == key) return false;
-  by_key_.insert(place, static_cast<uint32_t>(entries_.size()));
+  if (place != marks_.end() && entries_[index_of(*place)].key == key) return false;
+  marks_.insert(place, mark_of(hash_of(key), entries_.size()));
   entries_.push_back(Entry{std::move(key), std::move(value)});
   return true;
 }
 
-std::vector<uint32_t>::const_iterator Metadata::lower_bound(std::string_view key) const {
-  return std::ranges::lower_bound(by_key_, key, {}, [this](uint32_t i) { return std::string_view(entries_[i].key); });
+bool Metadata::before(uint64_t mark, uint32_t hash, std::string_view key) const {
+  const auto mark_hash = static_cast<uint32_t>(mark >> 32);
+  return mark_hash != hash ? mark_hash < hash : entries_[index_of(mark)].key < key;
+}
+
+std::vector<uint64_t>::const_iterator Metadata::lower_bound(std::string_view key) const {
+  const uint32_t hash = hash_of(key);
+  return std::partition_point(marks_.begin(), marks_.end(), [&](uint64_t mark) { return before(mark, hash, key); });
 }
 
 const Value* Metadata::find(std::string_view key) const {
   const auto place = lower_bound(key);
-  return place != by_key_.end() && entries_[*place].key == key ? &entries_[*place].value : nullptr;
+  if (place == marks_.end()) return nullptr;
+  const Entry& entry = entries_[index_of(*place)];
+  return entry.key == key ? &entry.value : nullptr;
 }
 
 std::string Metadata::place_of(std::string_view key) const {

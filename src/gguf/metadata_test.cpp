@@ -101,6 +101,17 @@ TEST(Metadata, KeepsFileOrderAndRefusesASecondValue) {
             "f: key \"x\": the key is there twice");
 }
 
+// Among 200 000 keys some share their 32 bits of hash.
+TEST(Metadata, FindsEachOfManyKeys) {
+  std::vector<Metadata::Entry> entries;
+  for (uint32_t i = 0; i < 200000; ++i) entries.push_back({fmt::format("key{}", i), i});
+  const Metadata metadata(entries, "f");
+  for (uint32_t i = 0; i < 200000; ++i) ASSERT_EQ(metadata.find_uint(entries[i].key), i);
+  EXPECT_EQ(metadata.find("key200000"), nullptr);
+  entries.push_back({"key77777", uint8_t{1}});
+  EXPECT_EQ(message_of([&] { const Metadata twice(entries, "f"); }), "f: key \"key77777\": the key is there twice");
+}
+
 TEST(Metadata, TypesHaveTheNamesThatScriptsSee) {
   EXPECT_EQ(type_name(Value(uint64_t{1})), "u64");
   EXPECT_EQ(type_name(Value(std::string())), "string");

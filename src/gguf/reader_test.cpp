@@ -178,7 +178,7 @@ TEST(Reader, AMillionKeysLoadInUnderThreeSeconds) {
     EXPECT_EQ(model.metadata().entries().size(), kKeys);
     EXPECT_EQ(model.metadata().get_uint("key.999999"), 999999 % 256);
   });
-  EXPECT_LT(seconds, 3.0);
+  EXPECT_LT(seconds, kSanitized ? 30.0 : 3.0);
   std::filesystem::remove(path);
 }
 
@@ -197,11 +197,10 @@ TEST(Reader, AVocabularyOf256000TokensLoadsQuickly) {
     const ModelFile model = ModelFile::open(path);
     EXPECT_EQ(model.metadata().find_array<std::string>("tokenizer.ggml.merges")->back(), "to ken499999");
   });
-  EXPECT_LT(seconds, 2.0);  // 0.1 s in a release build; room for sanitizers
+  EXPECT_LT(seconds, kSanitized ? 20.0 : 2.0);  // 0.1 s on an idle machine
   std::filesystem::remove(path);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // Peak resident memory of this process in bytes, counted anew from each reset.
 uint64_t peak_memory() {
   std::ifstream status("/proc/self/status");
@@ -213,6 +212,7 @@ uint64_t peak_memory() {
 
 // The array would take four times its place in the file, the metadata of the keys five times.
 TEST(Reader, ARefusedFileCostsNoMoreMemoryThanItsSizeAnd64MiB) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers keep freed memory";
   constexpr uint64_t kStrings = 8000000;
   ByteBuilder file;
   file.header(0, 2).array("empty", ValueType::kString, kStrings).raw(std::string(kStrings * 8, '\0'));
@@ -226,7 +226,6 @@ TEST(Reader, ARefusedFileCostsNoMoreMemoryThanItsSizeAnd64MiB) {
   EXPECT_LT(peak_memory() - before, file.bytes().size() + (uint64_t{64} << 20));
   std::filesystem::remove(path);
 }
-#endif
 
 }  // namespace
 }  // namespace lockstep::gguf

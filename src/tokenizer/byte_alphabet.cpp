@@ -35,18 +35,16 @@ std::optional<uint8_t> byte_of_character(uint32_t code_point) {
   return std::nullopt;
 }
 
-std::optional<std::string> bytes_of_alphabet(std::string_view text) {
-  std::string bytes;
-  bytes.reserve(text.size());
+bool append_alphabet_bytes(std::string_view text, std::string& bytes) {
   for (size_t at = 0; at < text.size();) {
-    const size_t length = utf8_valid_length(text.substr(at));
-    if (length == 0) return std::nullopt;
+    const size_t length = utf8_valid_length(text.substr(at, 4));
+    if (length == 0) return false;
     const auto byte = byte_of_character(utf8_decode(text.substr(at), length));
-    if (!byte) return std::nullopt;
+    if (!byte) return false;
     bytes.push_back(static_cast<char>(*byte));
     at += length;
   }
-  return bytes;
+  return true;
 }
 
 }  // namespace lockstep::tokenizer

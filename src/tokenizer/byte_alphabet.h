@@ -13,7 +13,7 @@ namespace lockstep::tokenizer {
 // The byte that a character of the alphabet stands for; nothing for any other character.
 [[nodiscard]] std::optional<uint8_t> byte_of_character(uint32_t code_point);
 
-// The bytes that `text` spells; nothing when it holds a character outside the alphabet.
-[[nodiscard]] std::optional<std::string> bytes_of_alphabet(std::string_view text);
+// Appends the bytes that `text` spells to `bytes`; false when it holds a character outside the alphabet.
+[[nodiscard]] bool append_alphabet_bytes(std::string_view text, std::string& bytes);
 
 }  // namespace lockstep::tokenizer

@@ -40,11 +40,7 @@ class MergeLine {
 
  private:
   bool append(std::string_view half) {
-    if (coding_ == TextCoding::kByteLevel) {
-      const auto bytes = bytes_of_alphabet(half);
-      if (bytes) bytes_ += *bytes;
-      return bytes.has_value();
-    }
+    if (coding_ == TextCoding::kByteLevel) return append_alphabet_bytes(half, bytes_);
     if (coding_ == TextCoding::kSpelledSpaces && half.find(kSpelledSpace) != std::string_view::npos) {
       bytes_ += with_real_spaces(half);
     } else {

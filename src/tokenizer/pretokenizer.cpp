@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "tokenizer/recent_characters.h"
 
 namespace lockstep::tokenizer {
 namespace {
@@ -164,10 +165,12 @@ Pretokenizer::Pretokenizer(const PretokenizerSpec& spec) : spec_(&spec) {
 }
 
 std::vector<size_t> Pretokenizer::split(std::string_view text) const {
-  if (utf8_is_valid(text)) return split_valid(text);
-  std::vector<size_t> ends = split_valid(with_replaced_bytes(text));
-  move_back(text, ends);
-  return ends;
+  if (!utf8_is_valid(text)) {
+    std::vector<size_t> ends = split_valid(with_stand_ins(with_replaced_bytes(text)));
+    move_back(text, ends);
+    return ends;
+  }
+  return holds_recent_characters(text) ? split_valid(with_stand_ins(text)) : split_valid(text);
 }
 
 std::vector<size_t> Pretokenizer::split_valid(std::string_view text) const {

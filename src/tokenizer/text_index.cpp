@@ -6,8 +6,8 @@
 
 namespace lockstep::tokenizer {
 
-// At most half full, so that a probe ends after a step or two.
-TextIndex::TextIndex(size_t max_keys) : slots_(std::bit_ceil(2 * max_keys + 2)), max_keys_(max_keys) {}
+// At most two thirds full, so that a probe ends after a few steps.
+TextIndex::TextIndex(size_t max_keys) : slots_(std::bit_ceil(max_keys + max_keys / 2 + 2)), max_keys_(max_keys) {}
 
 size_t TextIndex::slot_of(std::string_view key) const {
   const size_t mask = slots_.size() - 1;

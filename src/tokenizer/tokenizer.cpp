@@ -27,6 +27,7 @@ Vocab::Defaults bpe_defaults(const PretokenizerSpec& spec) {
   Vocab::Defaults defaults;
   defaults.coding = spec.coding;
   defaults.add_bos = spec.add_bos || spec.always_adds_bos;
+  defaults.always_add_bos = spec.always_adds_bos;
   return defaults;
 }
 

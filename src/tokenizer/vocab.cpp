@@ -75,36 +75,33 @@ void read_scores(const gguf::Metadata& metadata, std::vector<Token>& tokens) {
   }
 }
 
-// What a token adds to a text. Added tokens (control, user-defined) stand for their own text in byte-level
-// vocabularies.
-std::string bytes_of(const Token& token, TokenId id, const std::string& text, TextCoding coding) {
-  if (token.is_control()) return text;
-  if (token.type == TokenType::kByte) {
-    const auto value = byte_token_value(text);
-    if (!value)
-      fail(ErrorCode::kBadFile, "{}: token {} has type byte and text {}, expected <0xNN>", kTokensKey, id,
-           printable(text));
-    return {static_cast<char>(*value)};
+// What a token adds to a text, and whether ordinary text may turn into it by merging.
+struct Meaning {
+  std::string bytes;
+  bool reachable;
+};
+
+Meaning byte_token(TokenId id, const std::string& text) {
+  const auto value = byte_token_value(text);
+  if (!value) {
+    fail(ErrorCode::kBadFile, "{}: token {} has type byte and text {}, expected <0xNN>", kTokensKey, id,
+         printable(text));
   }
-  if (coding == TextCoding::kSpelledSpaces) return with_real_spaces(text);
-  if (coding == TextCoding::kPlain || token.type == TokenType::kUserDefined) return text;
-  return bytes_of_alphabet(text).value_or(text);
+  return {{static_cast<char>(*value)}, false};
 }
 
-// Whether ordinary text may turn into this token by merging.
-bool is_reachable(const Token& token, const std::string& text, TextCoding coding) {
-  if (token.is_control() || token.type == TokenType::kByte || text.empty()) return false;
-  switch (coding) {
-    case TextCoding::kByteLevel: {
-      const auto spelled = bytes_of_alphabet(text);
-      return spelled && *spelled == token.bytes;
-    }
-    case TextCoding::kSpelledSpaces:
-      return text.find(' ') == std::string::npos;  // spaces arrive spelled, never as they are
-    case TextCoding::kPlain:
-      return true;
+// Added tokens stand for their own text. A user-defined one is met by merging too where its text spells itself.
+Meaning meaning_of(const Token& token, TokenId id, const std::string& text, TextCoding coding) {
+  if (token.is_control()) return {text, false};
+  if (token.type == TokenType::kByte) return byte_token(id, text);
+  if (coding == TextCoding::kPlain) return {text, !text.empty()};
+  if (coding == TextCoding::kSpelledSpaces) {  // spaces arrive spelled, so a text with a real one is never met
+    return {with_real_spaces(text), !text.empty() && text.find(' ') == std::string::npos};
   }
-  return false;
+  std::string bytes;
+  if (!append_alphabet_bytes(text, bytes)) return {text, false};
+  if (token.type == TokenType::kUserDefined && bytes != text) return {text, false};
+  return {std::move(bytes), !text.empty()};
 }
 
 }  // namespace
@@ -130,8 +127,10 @@ Vocab Vocab::load(const gguf::Metadata& metadata, const Defaults& defaults) {
   read_types(metadata, texts, defaults.coding, vocab.tokens_, vocab.warnings_);
   read_scores(metadata, vocab.tokens_);
   assign_roles(metadata, texts, vocab.tokens_, vocab.special_, vocab.warnings_);
-  for (size_t i = 0; i < texts.size(); ++i) {
-    vocab.tokens_[i].bytes = bytes_of(vocab.tokens_[i], static_cast<TokenId>(i), texts[i], defaults.coding);
+  if (defaults.always_add_bos && vocab.special_.bos && !vocab.special_.add_bos) {
+    vocab.special_.add_bos = true;
+    vocab.warnings_.push_back(
+        "tokenizer.ggml.add_bos_token is false: this family needs it, so BOS is added all the same");
   }
   set_strip_rules(metadata, texts, vocab.tokens_);
   vocab.index_texts(texts);
@@ -142,8 +141,10 @@ Vocab Vocab::load(const gguf::Metadata& metadata, const Defaults& defaults) {
 void Vocab::index_texts(const std::vector<std::string>& texts) {
   size_t n_same = 0;
   for (size_t i = 0; i < tokens_.size(); ++i) {
-    if (!is_reachable(tokens_[i], texts[i], coding_)) continue;
-    if (!index_.insert(tokens_[i].bytes, static_cast<TokenId>(i))) ++n_same;
+    const auto id = static_cast<TokenId>(i);
+    Meaning meaning = meaning_of(tokens_[i], id, texts[i], coding_);
+    tokens_[i].bytes = std::move(meaning.bytes);
+    if (meaning.reachable && !index_.insert(tokens_[i].bytes, id)) ++n_same;
   }
   if (n_same != 0) {
     warnings_.push_back(
@@ -161,29 +162,33 @@ void Vocab::index_bytes() {
     if (byte_ids_[byte] < 0) byte_ids_[byte] = find({&c, 1});
     if (byte_ids_[byte] < 0) ++missing_bytes_;
   }
-  const TokenId whole = find(kReplacement);
-  for (const char c : kReplacement) {
-    const TokenId id = whole >= 0 ? whole : byte_id(static_cast<uint8_t>(c));
-    if (id < 0) break;
-    replacement_.push_back(id);
-    if (whole >= 0) break;
+  if (missing_bytes_ == 0) return;
+  set_replacement();
+  warnings_.push_back(
+      fmt::format("{} of the 256 bytes have no token: a text with them does not come back whole", missing_bytes_));
+}
+
+void Vocab::set_replacement() {
+  if (coding_ != TextCoding::kByteLevel) {
+    if (special_.unknown) replacement_ = {*special_.unknown};
+    return;
   }
-  const bool spelled = whole >= 0 || replacement_.size() == kReplacement.size();
-  if (!spelled) replacement_.clear();
-  if (!spelled && special_.unknown) replacement_ = {*special_.unknown};
-  if (missing_bytes_ != 0) {
-    warnings_.push_back(fmt::format("{} of the 256 bytes have no token: they are encoded as {}", missing_bytes_,
-                                    spelled            ? "U+FFFD"
-                                    : special_.unknown ? "the unknown token"
-                                                       : "nothing"));
+  const TokenId whole = find(kReplacement);
+  if (whole >= 0) replacement_ = {whole};
+  for (const char c : kReplacement) {
+    const TokenId id = byte_id(static_cast<uint8_t>(c));
+    if (whole < 0 && id >= 0) replacement_.push_back(id);
   }
 }
 
+// A byte-level vocabulary that lacks a byte lets go of it, as llama.cpp does; bytes that no well-formed text holds were
+// U+FFFD there before they came to this.
 void Vocab::append_byte(uint8_t byte, std::vector<TokenId>& out) const {
   const TokenId id = byte_id(byte);
+  const bool in_utf8 = byte < 0xc0 || (byte > 0xc1 && byte < 0xf5);
   if (id >= 0) {
     out.push_back(id);
-  } else {
+  } else if (coding_ != TextCoding::kByteLevel || !in_utf8) {
     out.insert(out.end(), replacement_.begin(), replacement_.end());
   }
 }

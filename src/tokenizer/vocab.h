@@ -21,7 +21,8 @@ class Vocab {
   struct Defaults {
     TextCoding coding = TextCoding::kByteLevel;
     bool add_bos = false;
-    SpecialIds ids;  // those that the tokenizer model assumes when the file names none
+    bool always_add_bos = false;  // whatever the file says
+    SpecialIds ids;               // those that the tokenizer model assumes when the file names none
   };
 
   // Reads tokenizer.ggml.{tokens,scores,token_type,*_token_id,add_*_token}. Faults of length, element type and byte
@@ -59,6 +60,7 @@ class Vocab {
   explicit Vocab(std::vector<Token> tokens);
   void index_texts(const std::vector<std::string>& texts);
   void index_bytes();
+  void set_replacement();
 
   std::vector<Token> tokens_;
   TextIndex index_;
@@ -66,7 +68,7 @@ class Vocab {
   SpecialIds special_;
   std::array<TokenId, 256> byte_ids_{};
   size_t missing_bytes_ = 0;
-  std::vector<TokenId> replacement_;  // for bytes without a token
+  std::vector<TokenId> replacement_;  // see append_byte
   std::vector<std::string> warnings_;
 };
 

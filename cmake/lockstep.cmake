@@ -11,20 +11,13 @@ if(LOCKSTEP_SANITIZE)
   target_link_options(lockstep_flags INTERFACE -fsanitize=${LOCKSTEP_SANITIZE})
 endif()
 
-# lockstep_isa(NAME FLAGS...): the kernel unit src/kernels/isa_NAME.cpp is compiled for x86-64 with these flags more: the same source
-# for every instruction set (docs/adr/0003-instruction-sets.md). Other architectures build the unit, if at all, without them.
-function(lockstep_isa name)
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
-    set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/kernels/isa_${name}.cpp APPEND PROPERTY COMPILE_OPTIONS ${ARGN})
-  endif()
-endfunction()
-
 enable_testing()
 include(GoogleTest)
 
-# lockstep_isa(FILE PROCESSOR flags...): src/kernels/FILE is compiled with flags of its own, and only for that processor.
-function(lockstep_isa file processor)
-  set(path ${PROJECT_SOURCE_DIR}/src/kernels/${file})
+# lockstep_isa(NAME PROCESSOR flags...): the kernel unit src/kernels/isa_NAME.cpp is compiled with flags of its own, and only for that
+# processor: the same source for every instruction set (docs/adr/0003-instruction-sets.md).
+function(lockstep_isa name processor)
+  set(path ${PROJECT_SOURCE_DIR}/src/kernels/isa_${name}.cpp)
   set_source_files_properties(${path} PROPERTIES COMPILE_OPTIONS "${ARGN}")
   if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL processor)
     set_property(GLOBAL APPEND PROPERTY LOCKSTEP_OTHER_PROCESSORS ${path})

@@ -4,7 +4,6 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
-#include "kernels/select.h"
 #include "model/forward.h"
 
 namespace lockstep::engine {
@@ -12,14 +11,6 @@ namespace {
 
 // Rows of logits kept at once when all are wanted; a longer batch of such rows is cut by whoever makes it.
 constexpr int64_t kMaxLogits = 64;
-
-model::Model load_model(const gguf::ModelFile& file, const tokenizer::Tokenizer& tokenizer, const EngineOptions& options) {
-  const kernels::KernelTable& kernels = kernels::select_table(options.isa);
-  const model::Config config = model::load_config(file.metadata(), static_cast<int64_t>(tokenizer.n_tokens()));
-  model::Weights weights = model::load_weights(file, config, options.progress);
-  model::RopeTable rope(config.rope, weights.rope_factors);
-  return {config, std::move(weights), std::move(rope), &kernels, options.compute, options.kv_type};
-}
 
 int64_t context(const model::Config& config, int64_t wanted) {
   if (wanted < 0) fail(ErrorCode::kBadRequest, "ctx-size {}: expected 0 (the model's {}) or more", wanted, config.context_length);
@@ -50,9 +41,9 @@ std::unique_ptr<Engine> Engine::load(const std::filesystem::path& path, const En
 
 Engine::Engine(const gguf::ModelFile& file, const EngineOptions& options)
     : tokenizer_(tokenizer::Tokenizer::load(file.metadata())),
-      model_(load_model(file, tokenizer_, options)),
-      ctx_size_(context(model_.config, options.ctx_size)),
       team_(thread_count(options.threads)),
+      model_(model::load_model(file, static_cast<int64_t>(tokenizer_.n_tokens()), {options.isa, options.compute, options.kv_type, options.progress}, team_)),
+      ctx_size_(context(model_.config, options.ctx_size)),
       work_(model_.config, team_.size(), batch(options.batch_size, ctx_size_), std::min(kMaxLogits, batch(options.batch_size, ctx_size_)), ctx_size_) {}
 
 std::span<const float> Engine::forward(model::Batch batch) {

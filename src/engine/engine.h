@@ -57,9 +57,9 @@ class Engine {
   Engine(const gguf::ModelFile& file, const EngineOptions& options);
 
   tokenizer::Tokenizer tokenizer_;
+  exec::Team team_;
   model::Model model_;
   int64_t ctx_size_;
-  exec::Team team_;
   model::Workspace work_;
   uint64_t n_forward_ = 0;
 };

@@ -10,6 +10,9 @@ namespace lockstep::kernels {
 extern const KernelTable kScalarTable;
 #if defined(__x86_64__)
 extern const KernelTable kScalarFmaTable;
+extern const KernelTable kAvx2Table;
+extern const KernelTable kAvxVnniTable;
+extern const KernelTable kAvx512Table;
 #endif
 
 namespace {
@@ -17,7 +20,10 @@ namespace {
 std::vector<const KernelTable*> runnable_tables() {
   std::vector<const KernelTable*> tables;
 #if defined(__x86_64__)
-  if (cpu_features().fma) tables.push_back(&kScalarFmaTable);
+  const CpuFeatures cpu = cpu_features();
+  if (cpu.avx512_vnni) tables.push_back(&kAvx512Table);
+  if (cpu.avx_vnni) tables.push_back(&kAvxVnniTable);
+  if (cpu.fma) tables.insert(tables.end(), {&kAvx2Table, &kScalarFmaTable});
 #endif
   tables.push_back(&kScalarTable);
   return tables;

@@ -54,7 +54,13 @@ struct LinearJob {
   float* out;
   int64_t out_stride;
   bool add;
+  std::byte* scratch;  // linear_scratch_bytes() of memory of the calling thread's own, 64-byte aligned
 };
+
+// What a product may need besides its operands: a panel of unpacked rows and per-token corrections.
+[[gnu::always_inline]] constexpr uint64_t linear_scratch_bytes(int64_t n_cols, int64_t n_tokens) {
+  return static_cast<uint64_t>(48 * (n_cols + 256) + n_tokens * (n_cols / 2 + 512) + 65536);
+}
 
 enum class CacheType : int { kF16 = 0, kF32 = 1 };
 inline constexpr int kCacheTypes = 2;
@@ -81,6 +87,7 @@ enum class RopePairing : int { kAdjacent, kHalves };
 
 struct KernelTable {
   const char* isa;
+  bool packed;  // weights are in the R16 layout (packed.h), row ranges begin at multiples of 16; otherwise as in the file
   // By tensor type number; null where a type is not supported. `exact` works on a.x, `fast` on a.q (F32, F16, BF16: on a.x, the same function).
   void (*fast[48])(const LinearJob&) noexcept;
   void (*exact[48])(const LinearJob&) noexcept;

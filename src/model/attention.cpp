@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/checked.h"
+#include "kernels/packed.h"
 #include "model/ops.h"
 
 namespace lockstep::model {
@@ -70,7 +70,7 @@ void project_by_heads(const Step& step, const LayerWeights& w, int64_t layer, co
   for (int64_t i = mine.begin; i < mine.end; ++i) {
     const HeadRef head = listed_head(c, i);
     const Projection p = projection(step, w, head.kind);
-    linear_rows(step, p.matrix, p.bias, a, p.out, {head.index * c.head_dim, (head.index + 1) * c.head_dim});
+    linear_rows(step, p.matrix, p.bias, a, p.out, {head.index * c.head_dim, (head.index + 1) * c.head_dim}, me);
     rotate_and_append(step, layer, 0, head);
   }
   me.sync();
@@ -81,7 +81,7 @@ void project_by_rows(const Step& step, const LayerWeights& w, int64_t layer, con
   const Config& c = step.config();
   for (const auto kind : {HeadRef::kQuery, HeadRef::kKey, HeadRef::kValue}) {
     const Projection p = projection(step, w, kind);
-    linear_rows(step, p.matrix, p.bias, a, p.out, me.range(p.matrix.data.n_rows, kernels::kSumGroup));
+    linear_rows(step, p.matrix, p.bias, a, p.out, me.range(p.matrix.data.n_rows, kernels::kRowsPerGroup), me);
   }
   me.sync();
   const int64_t n_heads = n_listed_heads(c);
@@ -194,7 +194,8 @@ class SplitAttention {
 }  // namespace
 
 void project_qkv(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a, exec::Member& me) noexcept {
-  if (step.n_rows == 1 && me.count() <= n_listed_heads(step.config())) {
+  const bool heads_are_groups = step.config().head_dim % kernels::kRowsPerGroup == 0;
+  if (step.n_rows == 1 && heads_are_groups && me.count() <= n_listed_heads(step.config())) {
     project_by_heads(step, w, layer, a, me);
   } else {
     project_by_rows(step, w, layer, a, me);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "kernels/packed.h"
 #include "model/layer.h"
 #include "model/ops.h"
 #include "quant/dequantize.h"
@@ -10,16 +11,27 @@
 namespace lockstep::model {
 namespace {
 
-// The row of the embedding matrix, and the row's rotation angles. This member's share; for a single row everybody needs both at
-// once, so member 0 makes the embedding and the team meets.
+// A row of the embedding matrix as fp32.
+void look_up(const Step& step, int64_t token, float* out, exec::Member& me) noexcept {
+  const Matrix& table = step.model.weights.token_embd;
+  const int64_t n = step.config().n_embd;
+  const std::byte* row = table.data.data + static_cast<uint64_t>(token) * table.data.row_bytes;
+  if (step.kernels().packed) {
+    const int64_t in_group = token % kernels::kRowsPerGroup;
+    std::byte* unpacked = step.work.own[static_cast<size_t>(me.index())].scratch.data();
+    kernels::unpack_row(table.type, row - static_cast<uint64_t>(in_group) * table.data.row_bytes, in_group, n, table.data.row_bytes, unpacked);
+    row = unpacked;
+  }
+  quant::dequantize_row(table.type, row, static_cast<uint64_t>(n), out);
+}
+
+// The rows' embeddings and rotation angles: this member's share.
 void embed(const Step& step, exec::Member& me) noexcept {
   const Config& c = step.config();
-  const Matrix& table = step.model.weights.token_embd;
   const exec::Range mine = me.range(step.n_rows);
   for (int64_t row = mine.begin; row < mine.end; ++row) {
     const BatchRow& entry = step.batch[static_cast<size_t>(row)];
-    const std::byte* source = table.data.data + static_cast<uint64_t>(entry.token) * table.data.row_bytes;
-    quant::dequantize_row(table.type, source, static_cast<uint64_t>(c.n_embd), step.work.x.data() + row * c.n_embd);
+    look_up(step, entry.token, step.work.x.data() + row * c.n_embd, me);
     step.model.rope.fill(entry.position, step.work.cos_sin.data() + row * c.rope.n_rot);
   }
   me.sync();
@@ -61,11 +73,6 @@ std::span<const float> forward(const Model& model, Batch batch, Workspace& work,
   team.run([&step](exec::Member& me) { pass(step, me); });
   if (const int64_t fault = work.fault.load(std::memory_order_relaxed); fault != 0) report_fault(fault, model.config);
   return work.logits.first(static_cast<size_t>(step.n_wanted * model.config.n_vocab));
-}
-
-exec::KvCache::Shape cache_shape(const Model& model, int64_t max_positions) {
-  const int64_t element_bytes = model.cache_type == kernels::CacheType::kF16 ? 2 : 4;
-  return {model.config.n_layers, model.config.n_kv_heads, model.config.head_dim, element_bytes, max_positions};
 }
 
 }  // namespace lockstep::model

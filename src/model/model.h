@@ -1,6 +1,10 @@
 // A loaded model: configuration, weights, rotation table and the kernels that compute with them. Immutable, shared by all threads.
 #pragma once
 
+#include <string>
+
+#include "exec/kv_cache.h"
+#include "exec/team.h"
 #include "gguf/model_file.h"
 #include "kernels/table.h"
 #include "model/config.h"
@@ -26,6 +30,17 @@ struct Model {
     return by_type[static_cast<int>(type)];
   }
 };
+
+struct ModelOptions {
+  std::string isa = "auto";  // the kernel set: the best that this CPU has, or one by name
+  Compute compute = Compute::kFast;
+  kernels::CacheType cache_type = kernels::CacheType::kF16;
+  Progress progress;  // of reading the weights
+};
+
+// Configuration and weights of a file with a vocabulary of n_vocab tokens, read by the team. Errors: those of load_config,
+// load_weights and kernels::select_table.
+[[nodiscard]] Model load_model(const gguf::ModelFile& file, int64_t n_vocab, const ModelOptions& options, exec::Team& team);
 
 [[nodiscard]] exec::KvCache::Shape cache_shape(const Model& model, int64_t max_positions);
 

@@ -45,7 +45,7 @@ struct Source {
 
 kernels::Activations prepare(const Step& step, const Source& source, int64_t layer, FaultSite site, exec::Member& me) noexcept {
   const bool alone = step.n_rows == 1;
-  const ActivationBuffer& buffer = alone ? step.work.own[static_cast<size_t>(me.index())] : step.work.shared;
+  const ActivationBuffer& buffer = alone ? step.work.own[static_cast<size_t>(me.index())].row : step.work.shared;
   const exec::Range rows = alone ? exec::Range{0, 1} : me.range(step.n_rows);
   if (!prepare_rows(step, source.x, source.width, source.norm, buffer, rows)) step.note_fault(layer, site);
   if (!alone) me.sync();
@@ -58,9 +58,9 @@ struct Output {
   bool add;
 };
 
-void product(const Step& step, const Matrix& w, const kernels::Activations& a, const Output& out, exec::Range rows) noexcept {
+void product(const Step& step, const Matrix& w, const kernels::Activations& a, const Output& out, exec::Range rows, exec::Member& me) noexcept {
   if (rows.begin == rows.end) return;
-  step.model.product(w.type)({w.data, rows.begin, rows.end, a, out.data, out.stride, out.add});
+  step.model.product(w.type)({w.data, rows.begin, rows.end, a, out.data, out.stride, out.add, step.work.own[static_cast<size_t>(me.index())].scratch.data()});
 }
 
 }  // namespace
@@ -75,23 +75,23 @@ kernels::Activations quantize(const Step& step, const float* x, int64_t width, i
 
 void linear_logits(const Step& step, const Matrix& w, const kernels::Activations& a, exec::Member& me) noexcept {
   const int64_t n_vocab = step.config().n_vocab;
-  product(step, w, a, {step.work.logits.data(), n_vocab, false}, me.range(n_vocab, kRowUnit));
+  product(step, w, a, {step.work.logits.data(), n_vocab, false}, me.range(n_vocab, kRowUnit), me);
 }
 
 void linear_add(const Step& step, const Matrix& w, const kernels::Activations& a, float* out, exec::Member& me) noexcept {
-  product(step, w, a, {out, w.data.n_rows, true}, me.range(w.data.n_rows, kRowUnit));
+  product(step, w, a, {out, w.data.n_rows, true}, me.range(w.data.n_rows, kRowUnit), me);
 }
 
-void linear_rows(const Step& step, const Matrix& w, const Vector& bias, const kernels::Activations& a, float* out, exec::Range rows) noexcept {
-  product(step, w, a, {out, w.data.n_rows, false}, rows);
+void linear_rows(const Step& step, const Matrix& w, const Vector& bias, const kernels::Activations& a, float* out, exec::Range rows, exec::Member& me) noexcept {
+  product(step, w, a, {out, w.data.n_rows, false}, rows, me);
   if (bias.empty()) return;
   for (int64_t t = 0; t < a.n_tokens; ++t) step.kernels().add(out + t * w.data.n_rows + rows.begin, bias.data() + rows.begin, rows.end - rows.begin);
 }
 
 void linear_gated(const Step& step, const Matrix& gate, const Matrix& up, const kernels::Activations& a, exec::Member& me) noexcept {
   const exec::Range rows = me.range(gate.data.n_rows, kRowUnit);
-  product(step, gate, a, {step.work.gate.data(), gate.data.n_rows, false}, rows);
-  product(step, up, a, {step.work.up.data(), up.data.n_rows, false}, rows);
+  product(step, gate, a, {step.work.gate.data(), gate.data.n_rows, false}, rows, me);
+  product(step, up, a, {step.work.up.data(), up.data.n_rows, false}, rows, me);
   for (int64_t t = 0; t < a.n_tokens; ++t) {
     float* g = step.work.gate.data() + t * gate.data.n_rows + rows.begin;
     step.kernels().swiglu(g, step.work.up.data() + t * gate.data.n_rows + rows.begin, rows.end - rows.begin, g);

@@ -23,8 +23,8 @@ void linear_logits(const Step& step, const Matrix& w, const kernels::Activations
 // out[t, r] += w x a, for this member's rows r.
 void linear_add(const Step& step, const Matrix& w, const kernels::Activations& a, float* out, exec::Member& me) noexcept;
 
-// out[t, r] = w x a + bias, for given rows r.
-void linear_rows(const Step& step, const Matrix& w, const Vector& bias, const kernels::Activations& a, float* out, exec::Range rows) noexcept;
+// out[t, r] = w x a + bias, for given rows r: from a multiple of 16 on.
+void linear_rows(const Step& step, const Matrix& w, const Vector& bias, const kernels::Activations& a, float* out, exec::Range rows, exec::Member& me) noexcept;
 
 // gate = silu(gate x a) * (up x a), for this member's rows.
 void linear_gated(const Step& step, const Matrix& gate, const Matrix& up, const kernels::Activations& a, exec::Member& me) noexcept;

@@ -1,7 +1,6 @@
 #include "model/weights.h"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_set>
 
 #include "base/checked.h"
@@ -14,80 +13,78 @@ namespace {
 
 using gguf::TensorInfo;
 
-constexpr uint64_t kSlabBytes = uint64_t{4} << 20;
-
 std::string shape_text(const TensorInfo& tensor) {
   std::string text = "[";
   for (uint32_t i = 0; i < tensor.n_dims; ++i) text += (i == 0 ? "" : ", ") + std::to_string(tensor.shape[i]);
   return text + "]";
 }
 
-class Loader {
+// Says for every tensor of the architecture where it goes, has them all read at once, and finishes what is not a matrix.
+class WeightsLoader {
  public:
-  Loader(const gguf::ModelFile& file, const Config& config, const Progress& progress)
-      : file_(file), config_(config), progress_(progress), storage_(storage_bytes(file), "the weights") {
-    for (const TensorInfo& tensor : file.tensors()) total_ += tensor.bytes;
+  WeightsLoader(const gguf::ModelFile& file, const Config& config, bool packed)
+      : file_(file), config_(config), packed_(packed) {
+    uint64_t bytes = 0;
+    for (const TensorInfo& tensor : file.tensors()) bytes += round_up(placement_bytes(tensor, packed), exec::Arena::kAlignment);
+    weights_.storage = Buffer(bytes, "the weights");
   }
 
-  Weights load() {
-    const Config& c = config_;
-    Weights w = {};
-    w.token_embd = matrix("token_embd.weight", c.n_embd, c.n_vocab, kRowsAtLeast);
-    w.tied = file_.find("output.weight") == nullptr;
-    w.output = w.tied ? w.token_embd : matrix("output.weight", c.n_embd, c.n_vocab, kRowsAtLeast);
-    w.output_norm = vector("output_norm.weight", c.n_embd);
-    w.rope_factors = optional_vector("rope_freqs.weight", c.rope.n_rot / 2);
-    refuse_bad_divisors(w.rope_factors);
-    for (int64_t i = 0; i < c.n_layers; ++i) w.layers.push_back(layer(i));
-    refuse_unused();
-    w.storage = std::move(storage_).release();
-    return w;
+  Weights load(exec::Team& team, const Progress& progress) && {
+    plan();
+    weights_.tree_hash = load_tensors(file_, std::move(placements_), team, progress);
+    for (const StagedVector& staged : staged_) {
+      staged.out->resize(staged.tensor->shape[0]);
+      quant::dequantize_row(staged.tensor->type, staged.bytes.data(), staged.tensor->shape[0], staged.out->data());
+    }
+    refuse_bad_divisors(weights_.rope_factors);
+    return std::move(weights_);
   }
 
  private:
   enum RowRule { kRowsExact, kRowsAtLeast };
 
-  // Hands out storage and gives it up as a whole at the end.
-  class Storage {
-   public:
-    Storage(uint64_t bytes, std::string_view purpose) : buffer_(bytes, purpose) {}
-    std::span<std::byte> take(uint64_t bytes) {
-      const std::span<std::byte> part = buffer_.bytes().subspan(used_, bytes);
-      used_ += round_up(bytes, exec::Arena::kAlignment);
-      return part;
-    }
-    Buffer release() && { return std::move(buffer_); }
-
-   private:
-    Buffer buffer_;
-    uint64_t used_ = 0;
+  struct StagedVector {
+    const TensorInfo* tensor;
+    Vector* out;
+    std::vector<std::byte> bytes;
   };
 
-  static uint64_t storage_bytes(const gguf::ModelFile& file) {
-    uint64_t bytes = 0;
-    for (const TensorInfo& tensor : file.tensors()) bytes += round_up(tensor.bytes, exec::Arena::kAlignment);
-    return bytes;
+  void plan() {
+    const Config& c = config_;
+    Weights& w = weights_;
+    w.token_embd = matrix("token_embd.weight", c.n_embd, c.n_vocab, kRowsAtLeast);
+    w.tied = file_.find("output.weight") == nullptr;
+    w.output = w.tied ? w.token_embd : matrix("output.weight", c.n_embd, c.n_vocab, kRowsAtLeast);
+    vector("output_norm.weight", c.n_embd, w.output_norm);
+    optional_vector("rope_freqs.weight", c.rope.n_rot / 2, w.rope_factors);
+    w.layers.resize(static_cast<size_t>(c.n_layers));
+    for (int64_t i = 0; i < c.n_layers; ++i) plan_layer(i, w.layers[static_cast<size_t>(i)]);
+    refuse_unused();
   }
 
-  LayerWeights layer(int64_t i) {
+  void plan_layer(int64_t i, LayerWeights& w) {
     const Config& c = config_;
     const auto name = [i](std::string_view part) { return fmt::format("blk.{}.{}", i, part); };
-    const bool bias = c.family->requires_qkv_bias;
-    const auto bias_vector = [&](std::string_view part, int64_t n) { return bias ? vector(name(part), n) : optional_vector(name(part), n); };
-    LayerWeights w;
-    w.attn_norm = vector(name("attn_norm.weight"), c.n_embd);
+    vector(name("attn_norm.weight"), c.n_embd, w.attn_norm);
     w.q = matrix(name("attn_q.weight"), c.n_embd, c.q_width());
     w.k = matrix(name("attn_k.weight"), c.n_embd, c.kv_width());
     w.v = matrix(name("attn_v.weight"), c.n_embd, c.kv_width());
-    w.q_bias = bias_vector("attn_q.bias", c.q_width());
-    w.k_bias = bias_vector("attn_k.bias", c.kv_width());
-    w.v_bias = bias_vector("attn_v.bias", c.kv_width());
+    bias(name("attn_q.bias"), c.q_width(), w.q_bias);
+    bias(name("attn_k.bias"), c.kv_width(), w.k_bias);
+    bias(name("attn_v.bias"), c.kv_width(), w.v_bias);
     w.attn_output = matrix(name("attn_output.weight"), c.q_width(), c.n_embd);
-    w.ffn_norm = vector(name("ffn_norm.weight"), c.n_embd);
+    vector(name("ffn_norm.weight"), c.n_embd, w.ffn_norm);
     w.gate = matrix(name("ffn_gate.weight"), c.n_embd, c.n_ff);
     w.up = matrix(name("ffn_up.weight"), c.n_embd, c.n_ff);
     w.down = matrix(name("ffn_down.weight"), c.n_ff, c.n_embd);
-    return w;
+  }
+
+  void bias(const std::string& name, int64_t n, Vector& out) {
+    if (config_.family->requires_qkv_bias) {
+      vector(name, n, out);
+    } else {
+      optional_vector(name, n, out);
+    }
   }
 
   const TensorInfo& require(const std::string& name) const {
@@ -107,13 +104,13 @@ class Loader {
     if (!quant::format_info(tensor.type).supported) {
       fail(ErrorCode::kUnsupported, "tensor {} has type {}, which is not supported", name, quant::to_string(tensor.type));
     }
-    const std::span<std::byte> data = storage_.take(tensor.bytes);
-    read(tensor, data);
-    const uint64_t row_bytes = quant::row_bytes(tensor.type, tensor.shape[0]);
-    return {name, tensor.type, {data.data(), row_bytes, rows, n_cols}};
+    std::byte* data = weights_.storage.data() + used_bytes_;
+    used_bytes_ += round_up(placement_bytes(tensor, packed_), exec::Arena::kAlignment);
+    place(tensor, data, packed_);
+    return {name, tensor.type, {data, quant::row_bytes(tensor.type, tensor.shape[0]), rows, n_cols}};
   }
 
-  Vector vector(const std::string& name, int64_t n) {
+  void vector(const std::string& name, int64_t n, Vector& out) {
     const TensorInfo& tensor = require(name);
     if (tensor.n_elements() != static_cast<uint64_t>(n) || tensor.shape[0] != static_cast<uint64_t>(n)) {
       fail(ErrorCode::kBadFile, "tensor {} has shape {}, expected [{}]", name, shape_text(tensor), n);
@@ -122,27 +119,16 @@ class Loader {
     if (tensor.type != kF32 && tensor.type != kF16 && tensor.type != kBF16) {
       fail(ErrorCode::kUnsupported, "tensor {} has type {}, expected F32, F16 or BF16", name, quant::to_string(tensor.type));
     }
-    std::vector<std::byte> bytes(tensor.bytes);
-    read(tensor, bytes);
-    Vector values(static_cast<size_t>(n));
-    quant::dequantize_row(tensor.type, bytes.data(), static_cast<uint64_t>(n), values.data());
-    return values;
+    staged_.push_back({&tensor, &out, std::vector<std::byte>(tensor.bytes)});
+    place(tensor, staged_.back().bytes.data(), false);
   }
 
-  Vector optional_vector(const std::string& name, int64_t n) { return file_.find(name) != nullptr ? vector(name, n) : Vector{}; }
+  void optional_vector(const std::string& name, int64_t n, Vector& out) {
+    if (file_.find(name) != nullptr) vector(name, n, out);
+  }
 
-  void read(const TensorInfo& tensor, std::span<std::byte> out) {
-    for (uint64_t first = 0; first < tensor.bytes; first += kSlabBytes) {
-      const uint64_t n = std::min(kSlabBytes, tensor.bytes - first);
-      file_.read(tensor, first, out.subspan(first, n));
-      done_ += n;
-      if (progress_) progress_(done_, total_);
-    }
-    const uint64_t n_blocks = tensor.bytes / quant::format_info(tensor.type).block_bytes;
-    if (!quant::scales_are_finite(tensor.type, out.data(), n_blocks)) {
-      fail(ErrorCode::kNotFinite, "tensor {} holds a NaN or infinite {}", tensor.name,
-           quant::format_info(tensor.type).block_size == 1 ? "value" : "block scale");
-    }
+  void place(const TensorInfo& tensor, std::byte* data, bool packed) {
+    placements_.push_back({&tensor, data, packed});
     used_.insert(tensor.name);
   }
 
@@ -161,17 +147,18 @@ class Loader {
 
   const gguf::ModelFile& file_;
   const Config& config_;
-  const Progress& progress_;
-  Storage storage_;
-  uint64_t done_ = 0;
-  uint64_t total_ = 0;
+  const bool packed_;
+  Weights weights_;
+  uint64_t used_bytes_ = 0;
+  std::vector<TensorPlacement> placements_;
+  std::vector<StagedVector> staged_;
   std::unordered_set<std::string> used_;
 };
 
 }  // namespace
 
-Weights load_weights(const gguf::ModelFile& file, const Config& config, const Progress& progress) {
-  return Loader(file, config, progress).load();
+Weights load_weights(const gguf::ModelFile& file, const Config& config, bool packed, exec::Team& team, const Progress& progress) {
+  return WeightsLoader(file, config, packed).load(team, progress);
 }
 
 }  // namespace lockstep::model

@@ -3,9 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +10,7 @@
 #include "gguf/model_file.h"
 #include "kernels/table.h"
 #include "model/config.h"
+#include "model/tensor_loader.h"
 #include "quant/format.h"
 
 namespace lockstep::model {
@@ -44,13 +42,12 @@ struct Weights {
   bool tied;
   Vector rope_factors;  // empty, or n_rot / 2 divisors
   Buffer storage;       // owns the bytes of all matrices
+  std::string tree_hash;  // of the file they came from
 };
-
-// Called now and then with the bytes read so far and in all; may throw to give up.
-using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
 // Errors (each names the tensor): kNotFound, kBadFile for a shape, kUnsupported for a type or a tensor that the architecture does
 // not have (it would be ignored in silence), kNotFinite for a scale, kNoMemory.
-[[nodiscard]] Weights load_weights(const gguf::ModelFile& file, const Config& config, const Progress& progress = {});
+// `packed`: matrices in the R16 layout.
+[[nodiscard]] Weights load_weights(const gguf::ModelFile& file, const Config& config, bool packed, exec::Team& team, const Progress& progress = {});
 
 }  // namespace lockstep::model

@@ -36,12 +36,14 @@ int64_t split_rows(const Config& c, int n_members, int64_t max_batch) {
   return std::min(max_batch, ceil_div(int64_t{4} * n_members, c.n_kv_heads));
 }
 
+int64_t scratch_bytes(const Config& c, int64_t batch) { return static_cast<int64_t>(kernels::linear_scratch_bytes(widest_input(c), batch)); }
+
 uint64_t arena_bytes(const Config& c, int n_members, int64_t batch, int64_t logits, int64_t chunks) {
   const int64_t split = split_rows(c, n_members, batch);
   const int64_t per_row = c.n_embd + 2 * c.q_width() + 2 * c.kv_width() + 2 * c.n_ff + c.rope.n_rot;
   constexpr uint64_t kArrays = 16;
   return array_bytes<float>(batch * per_row) + array_bytes<float>(logits * c.n_vocab) + array_bytes<int64_t>(batch) +
-         ActivationBuffer::bytes(batch, widest_input(c)) + static_cast<uint64_t>(n_members) * ActivationBuffer::bytes(1, widest_input(c)) +
+         ActivationBuffer::bytes(batch, widest_input(c)) + static_cast<uint64_t>(n_members) * (ActivationBuffer::bytes(1, widest_input(c)) + array_bytes<std::byte>(scratch_bytes(c, batch))) +
          array_bytes<kernels::AttentionPartial>(split * c.n_heads * chunks) + array_bytes<float>(split * c.n_heads * chunks * c.head_dim) +
          kArrays * exec::Arena::kAlignment;
 }
@@ -68,7 +70,9 @@ Workspace::Workspace(const Config& c, int n_members, int64_t batch, int64_t logi
       partial(arena.take<kernels::AttentionPartial>(max_split_rows * c.n_heads * max_chunks)),
       partial_o(arena.take<float>(max_split_rows * c.n_heads * max_chunks * c.head_dim)),
       chunks_done(new std::atomic<int64_t>[static_cast<size_t>(max_split_rows * c.n_kv_heads)]()) {
-  for (int i = 0; i < n_members; ++i) own.push_back(ActivationBuffer::take(arena, 1, widest_input(c)));
+  for (int i = 0; i < n_members; ++i) {
+    own.push_back({ActivationBuffer::take(arena, 1, widest_input(c)), arena.take<std::byte>(scratch_bytes(c, batch))});
+  }
 }
 
 }  // namespace lockstep::model

@@ -46,7 +46,12 @@ struct Workspace {
   std::span<int64_t> wanted; // [max_batch]: the rows that want logits
 
   ActivationBuffer shared;                 // a batch's rows, prepared by all members together
-  std::vector<ActivationBuffer> own;       // per member: a single row, prepared by each for itself
+  // What each member has for itself: a single prepared row, and the kernels' scratch memory.
+  struct Own {
+    ActivationBuffer row;
+    std::span<std::byte> scratch;
+  };
+  std::vector<Own> own;
 
   // Attention split over chunks: results of each (row, head, chunk), and how many chunks of each (row, KV head) are done.
   std::span<kernels::AttentionPartial> partial;  // [max_split_rows, n_heads, max_chunks]

@@ -48,7 +48,7 @@ inline float exp_f32(float x) {
 inline float silu(float x) { return x / (1.0f + exp_f32(-x)); }
 
 // Zhang and Sennrich 2019, "Root Mean Square Layer Normalization"; eps inside the root.
-void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* out) noexcept {
+[[maybe_unused]] void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* out) noexcept {
   float lane[64] = {};
   int64_t i = 0;
   for (; i + 64 <= n; i += 64) {
@@ -60,16 +60,16 @@ void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* 
   for (int64_t k = 0; k < n; ++k) out[k] = (x[k] * scale) * weight[k];
 }
 
-void swiglu(const float* gate, const float* up, int64_t n, float* out) noexcept {
+[[maybe_unused]] void swiglu(const float* gate, const float* up, int64_t n, float* out) noexcept {
   for (int64_t i = 0; i < n; ++i) out[i] = silu(gate[i]) * up[i];
 }
 
-void add(float* x, const float* y, int64_t n) noexcept {
+[[maybe_unused]] void add(float* x, const float* y, int64_t n) noexcept {
   for (int64_t i = 0; i < n; ++i) x[i] += y[i];
 }
 
 // Su et al. 2021, "RoFormer". Each product is rounded before the sum: the order of llama.cpp's rotation.
-void rope(float* head, const float* cos_sin, int64_t n_rot, RopePairing pairing) noexcept {
+[[maybe_unused]] void rope(float* head, const float* cos_sin, int64_t n_rot, RopePairing pairing) noexcept {
   const bool adjacent = pairing == RopePairing::kAdjacent;
   const int64_t distance = adjacent ? 1 : n_rot / 2;
   for (int64_t i = 0; i < n_rot / 2; ++i) {

@@ -54,6 +54,7 @@ inline void scores(const AttentionJob& job, const float* q, float* score) {
 inline AttentionPartial softmax_weights(float* score, int64_t n) {
   float max = score[0];
   for (int64_t p = 1; p < n; ++p) max = score[p] > max ? score[p] : max;
+  max += 0.0f;  // of -0 and +0, whichever came first, +0
   float lane[64] = {};
   for (int64_t p = 0; p < n; ++p) {
     score[p] = exp_f32(score[p] - max);
@@ -77,7 +78,7 @@ void attend_chunk(const AttentionJob& job, AttentionPartial* partial, float* o) 
 }
 
 // Milakov and Gimelshein 2018, "Online normalizer calculation for softmax".
-void merge_chunk(AttentionPartial& total, float* acc, const AttentionPartial& part, const float* o, int64_t head_dim) noexcept {
+[[maybe_unused]] void merge_chunk(AttentionPartial& total, float* acc, const AttentionPartial& part, const float* o, int64_t head_dim) noexcept {
   const float max = part.max > total.max ? part.max : total.max;
   const float a = exp_f32(total.max - max);
   const float b = exp_f32(part.max - max);
@@ -85,7 +86,7 @@ void merge_chunk(AttentionPartial& total, float* acc, const AttentionPartial& pa
   for (int64_t d = 0; d < head_dim; ++d) acc[d] = __builtin_fmaf(o[d], b, acc[d] * a);
 }
 
-void finish_attention(const AttentionPartial& total, float* acc, int64_t head_dim) noexcept {
+[[maybe_unused]] void finish_attention(const AttentionPartial& total, float* acc, int64_t head_dim) noexcept {
   for (int64_t d = 0; d < head_dim; ++d) acc[d] /= total.sum;
 }
 

@@ -1,0 +1,60 @@
+#include "json_text.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/utf8.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int kMostLevels = 64;
+
+}  // namespace
+
+Json parse_json(std::string_view text) {
+  const auto check_depth = [](int depth, Json::parse_event_t event, Json&) {
+    const bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+    if (opens && depth >= kMostLevels) fail(ErrorCode::kBadRequest, "JSON with more than {} levels", kMostLevels);
+    return true;
+  };
+  try {
+    return Json::parse(text.begin(), text.end(), check_depth);
+  } catch (const Json::exception& error) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 5: ...": the part for people.
+    const std::string_view what = error.what();
+    const size_t start = what.find("] ");
+    fail(ErrorCode::kBadRequest, "not JSON: {}", printable(start == what.npos ? what : what.substr(start + 2), 200));
+  }
+}
+
+std::string dump_line(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+Json bytes_json(std::string_view text) {
+  Json bytes = Json::array();
+  for (const char byte : text) bytes.push_back(static_cast<uint8_t>(byte));
+  return bytes;
+}
+
+void set_text(Json& object, const std::string& key, std::string_view text) {
+  object[key] = utf8_sanitize(text);
+  if (!utf8_is_valid(text)) object["bytes"] = bytes_json(text);
+}
+
+Json error_json(std::string_view code, std::string_view message) {
+  return {{"error", {{"code", code}, {"message", message}}}};
+}
+
+double shortest(float value) {
+  if (!std::isfinite(value)) return value;
+  char digits[32];
+  const auto written = std::to_chars(std::begin(digits), std::end(digits), value);
+  double result = 0;
+  std::from_chars(digits, written.ptr, result);
+  return result;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,52 @@
+// The options that say which model runs and how it is computed, and loading by them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "engine/engine.h"
+
+namespace lockstep {
+
+// The texts as given; looked at after the whole command line has been read.
+struct ModelOptions {
+  std::string positional;  // MODEL
+  std::string flag;        // -m
+  std::string ctx_size = "0";
+  std::string batch_size = "512";
+  std::string threads = "0";
+  std::string compute = "fast";
+  std::string kv_type = "f16";
+  std::string isa = "auto";
+};
+
+// MODEL and -m alone: for commands that compute nothing.
+void add_model_argument(CLI::App& command, ModelOptions& options);
+// -c, -b, -t, --compute, --kv-type, --isa; the defaults are those that `options` has.
+void add_compute_options(CLI::App& command, ModelOptions& options);
+
+// With -m, what stands in MODEL's place is the first of the other arguments: it is moved to `next`, which must be free.
+void settle_model_argument(ModelOptions& options, std::string& next);
+void settle_model_argument(ModelOptions& options);  // where there are no other arguments
+
+// Error kUsage for a value that no model could take.
+[[nodiscard]] engine::EngineOptions engine_options(const ModelOptions& options);
+
+[[nodiscard]] std::filesystem::path model_path(const ModelOptions& options);
+
+// Of the model's metadata alone; prints its warnings.
+[[nodiscard]] tokenizer::Tokenizer load_tokenizer(const ModelOptions& options);
+
+struct LoadedModel {
+  std::filesystem::path path;
+  std::unique_ptr<engine::Engine> engine;
+  double load_ms;
+};
+
+// Loads with a progress line on a terminal; prints the warnings of the file. Interrupted when the user gave up.
+[[nodiscard]] LoadedModel load_model(const ModelOptions& options);
+
+}  // namespace lockstep

@@ -1,0 +1,98 @@
+#include "prompt_source.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "interrupt.h"
+#include "number_text.h"
+#include "usage.h"
+
+namespace lockstep {
+namespace {
+
+bool given(const CLI::Option* option) {
+  return option != nullptr && option->count() > 0;
+}
+
+// The next byte of standard input, EOF at its end. Error kIo when it cannot be read.
+int next_byte() {
+  const int byte = std::getc(stdin);
+  if (byte == EOF && std::ferror(stdin) != 0) fail(ErrorCode::kIo, "standard input: {}", std::strerror(errno));
+  return byte;
+}
+
+std::string all_of_stdin() {
+  const WaitingForInput waiting;
+  std::string text;
+  for (int byte = next_byte(); byte != EOF; byte = next_byte()) text += static_cast<char>(byte);
+  return text;
+}
+
+// One line without its end; false when there is none.
+bool next_line(std::string& line) {
+  const WaitingForInput waiting;
+  line.clear();
+  int byte = next_byte();
+  if (byte == EOF) return false;
+  for (; byte != EOF && byte != '\n'; byte = next_byte()) line += static_cast<char>(byte);
+  return true;
+}
+
+}  // namespace
+
+void add_prompt_options(CLI::App& command, PromptSource& source, const std::string& name, PromptForms forms) {
+  command.add_option(name, source.positional, "the text")->type_name("");
+  source.flag = command.add_option("-p,--prompt", source.flag_text, "the text, as an option")->type_name("TEXT");
+  source.file =
+      command.add_option("-f,--file", source.file_name, "a file with the text, byte for byte; -: standard input")
+          ->type_name("FILE");
+  if (forms.ids) source.ids = command.add_option("--ids", source.ids_text, "the text as token ids")->type_name("1,2,3");
+  if (forms.jsonl) {
+    source.jsonl = command.add_flag("--stdin-jsonl", source.from_stdin_jsonl,
+                                    "requests from standard input, one JSON object a line; answers the same way");
+  }
+}
+
+void check_prompt_source(const PromptSource& source) {
+  int n_sources = source.positional.empty() ? 0 : 1;
+  std::string forms = "a text, -p, -f";
+  for (const CLI::Option* option : {source.flag, source.file}) n_sources += given(option) ? 1 : 0;
+  for (const CLI::Option* option : {source.ids, source.jsonl}) {
+    if (option != nullptr) forms += ", " + option->get_name();
+    n_sources += given(option) ? 1 : 0;
+  }
+  if (n_sources == 0) fail(ErrorCode::kUsage, "no text is given, expected one of {}", forms);
+  if (n_sources > 1) fail(ErrorCode::kUsage, "more than one text is given, expected one of {}", forms);
+  if (given(source.ids)) as_usage([&] { return parse_ids("ids", source.ids_text); });
+}
+
+bool has_ids(const PromptSource& source) {
+  return given(source.ids);
+}
+
+std::vector<int32_t> prompt_ids(const PromptSource& source) {
+  return parse_ids("ids", source.ids_text);
+}
+
+std::string prompt_text(const PromptSource& source) {
+  if (given(source.flag)) return source.flag_text;
+  if (!given(source.file)) return source.positional;
+  return source.file_name == "-" ? all_of_stdin() : read_text_file(source.file_name);
+}
+
+std::vector<tokenizer::TokenId> encode_prompt(const PromptSource& source, const tokenizer::Tokenizer& tokenizer) {
+  if (has_ids(source)) return prompt_ids(source);
+  return tokenizer.encode(prompt_text(source), {.add_special = true, .parse_special = true});
+}
+
+void for_each_input_line(const std::function<void(std::string_view)>& visit) {
+  std::string line;
+  while (!interrupted() && next_line(line)) {
+    if (line.find_first_not_of(" \t\r") != line.npos) visit(line);
+  }
+}
+
+}  // namespace lockstep

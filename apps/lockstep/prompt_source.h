@@ -1,0 +1,47 @@
+// Where a prompt comes from: an argument, -p, a file, a list of ids, or requests on standard input; exactly one of
+// them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tokenizer/tokenizer.h"
+
+namespace lockstep {
+
+struct PromptSource {
+  std::string positional;
+  CLI::Option* flag = nullptr;   // -p
+  CLI::Option* file = nullptr;   // -f
+  CLI::Option* ids = nullptr;    // --ids, null where the command has none
+  CLI::Option* jsonl = nullptr;  // --stdin-jsonl, null where the command has none
+  std::string flag_text, file_name, ids_text;
+  bool from_stdin_jsonl = false;
+};
+
+struct PromptForms {
+  bool ids = false;
+  bool jsonl = false;
+};
+void add_prompt_options(CLI::App& command, PromptSource& source, const std::string& name, PromptForms forms);
+
+// Error kUsage unless exactly one source is given and its ids are numbers.
+void check_prompt_source(const PromptSource& source);
+
+[[nodiscard]] bool has_ids(const PromptSource& source);
+[[nodiscard]] std::vector<int32_t> prompt_ids(const PromptSource& source);
+// The raw bytes. `-f -` is standard input.
+[[nodiscard]] std::string prompt_text(const PromptSource& source);
+
+// The prompt as ids, whatever form it has: a text with special tokens recognised and added by the file's rule.
+[[nodiscard]] std::vector<tokenizer::TokenId> encode_prompt(const PromptSource& source,
+                                                            const tokenizer::Tokenizer& tokenizer);
+
+// Calls visit(line) for every line of standard input that is not blank, without its end, until the user interrupts.
+void for_each_input_line(const std::function<void(std::string_view)>& visit);
+
+}  // namespace lockstep

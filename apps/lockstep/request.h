@@ -1,0 +1,33 @@
+// Requests as lines of JSON: {"text":...}, {"ids":[...]} or {"bytes":[...]} plus generation options by their long names
+// with underscores. A line that cannot be served gets an error in its place and the rest goes on.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generation_options.h"
+#include "json_text.h"
+#include "output.h"
+#include "tokenizer/tokenizer.h"
+
+namespace lockstep {
+
+struct Request {
+  std::vector<tokenizer::TokenId> prompt;
+  GenerationSettings settings;
+};
+
+// `defaults` are the settings of the command line. Error kBadRequest naming the field.
+[[nodiscard]] Request parse_request(std::string_view line, const GenerationSettings& defaults,
+                                    const tokenizer::Tokenizer& tokenizer);
+
+// The bytes of a line {"text":...} or {"bytes":[...]}, which may have no other field.
+[[nodiscard]] std::string text_request(std::string_view line);
+
+// Answers every line of standard input with one line: answer(line), or the error that it threw. Returns the exit
+// status.
+[[nodiscard]] int serve_lines(Output& output, const std::function<Json(std::string_view)>& answer);
+
+}  // namespace lockstep

@@ -171,9 +171,13 @@ TEST(ModelFile, RefusesAnUnreadableFile) {
   ASSERT_EQ(::chmod(path.c_str(), 0), 0);
   const bool root = ::geteuid() == 0;  // whom no mode stops: try as nobody
   constexpr uid_t kNobody = 65534;
-  if (root) ASSERT_EQ(::seteuid(kNobody), 0);
+  if (root) {
+    ASSERT_EQ(::seteuid(kNobody), 0);
+  }
   const std::string message = refusal(path);
-  if (root) ASSERT_EQ(::seteuid(0), 0);
+  if (root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
   EXPECT_EQ(message, path.native() + ": Permission denied");
   std::filesystem::remove(path);
 }

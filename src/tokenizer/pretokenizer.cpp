@@ -14,9 +14,6 @@
 namespace lockstep::tokenizer {
 namespace {
 
-constexpr size_t kJitStackStart = 32 * 1024;
-constexpr size_t kJitStackLimit = 1024 * 1024;  // no pattern of the table keeps a frame per character
-
 std::string pcre2_message(int code) {
   PCRE2_UCHAR buffer[120];
   pcre2_get_error_message(code, buffer, sizeof buffer);
@@ -31,13 +28,13 @@ struct Deleter {
   }
 };
 
-// What a run of matches needs; one for each call of split(), so that threads share nothing.
+// What a run of matches needs; one for each call of split(), so that threads share nothing. No stack is set up for
+// compiled patterns: those of the table repeat single characters and keep no frame for each, so the 32 KiB that PCRE2
+// has suffice.
 class MatchState {
  public:
   explicit MatchState(size_t text_bytes)
-      : data_(pcre2_match_data_create(1, nullptr)),
-        context_(pcre2_match_context_create(nullptr)),
-        stack_(pcre2_jit_stack_create(kJitStackStart, kJitStackLimit, nullptr)) {
+      : data_(pcre2_match_data_create(1, nullptr)), context_(pcre2_match_context_create(nullptr)) {
     if (data_ == nullptr || context_ == nullptr)
       fail(ErrorCode::kNoMemory, "no memory to split {} bytes of text", text_bytes);
     // One attempt at a position tries a handful of alternatives and gives back each character at most once in each.
@@ -45,7 +42,6 @@ class MatchState {
     pcre2_set_match_limit(context_.get(), static_cast<uint32_t>(steps));
     const size_t heap_kib = std::min<size_t>(1024 + text_bytes / 8, std::numeric_limits<uint32_t>::max());
     pcre2_set_heap_limit(context_.get(), static_cast<uint32_t>(heap_kib));
-    if (stack_ != nullptr) pcre2_jit_stack_assign(context_.get(), nullptr, stack_.get());
   }
 
   // Finds the first match in `subject` (well-formed UTF-8) at or after `from`. False when there is none.
@@ -66,7 +62,6 @@ class MatchState {
  private:
   std::unique_ptr<pcre2_match_data, Deleter<pcre2_match_data_free>> data_;
   std::unique_ptr<pcre2_match_context, Deleter<pcre2_match_context_free>> context_;
-  std::unique_ptr<pcre2_jit_stack, Deleter<pcre2_jit_stack_free>> stack_;
 };
 
 // Cuts the characters of [begin, end) into threes counted from the right: 1234567 -> 1 234 567.

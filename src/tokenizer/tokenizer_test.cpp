@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <limits>
 #include <random>
 #include <string>
@@ -177,11 +177,10 @@ TEST(Tokenizer, AMegabyteOfOneKindTakesAboutASecond) {
     for (const std::string unit : {" ", "a", "7", "\xcc\x81", "a1", "\n", "\xff"}) {
       std::string text;
       while (text.size() < kMegabyte) text += unit;
-      const auto start = std::chrono::steady_clock::now();
+      const std::clock_t start = std::clock();  // processor time: other work on the machine does not count
       const Ids ids = tokenizer.encode(text, {});
-      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-      EXPECT_LT(seconds.count(), 10.0) << name << " "
-                                       << testing::PrintToString(unit);  // wide, for sanitizers and busy machines
+      const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+      EXPECT_LT(seconds, 10.0) << name << " " << testing::PrintToString(unit);  // wide, for sanitizers
       if (!tokenizer.spells_all_bytes()) continue;
       EXPECT_EQ(tokenizer.decode(ids, {}), text) << name;
     }

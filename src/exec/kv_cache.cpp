@@ -7,7 +7,7 @@ namespace lockstep::exec {
 
 KvCache::KvCache(const Shape& shape)
     : shape_(shape),
-      block_bytes_(static_cast<uint64_t>(shape.n_layers * 2 * shape.n_kv_heads * shape.head_dim * kBlockPositions * shape.element_bytes)) {
+      block_bytes_(static_cast<uint64_t>(shape.n_layers * 2 * shape.n_kv_heads * shape.chunk_bytes)) {
   blocks_.reserve(static_cast<size_t>(ceil_div(shape.max_positions, kBlockPositions)));
 }
 

@@ -1,6 +1,6 @@
 // Keys and values of one timeline (one sequence), in blocks of 128 absolute positions that are allocated as they are reached.
 //
-// Per block, layer and KV head: K as [128 / 16][head_dim][16] (positions are lanes of a vector), V as [128][head_dim].
+// Per block, layer and KV head: one run of bytes of keys and one of values, laid out as the kernels like (kernels/table.h).
 // Blocks are aligned to absolute positions, so that a reused prefix, a prompt in chunks and a prompt in one go see the same
 // memory and give the same bits. Positions past length() hold zeros or leftovers; attention never looks at them.
 // Not thread-safe by itself: reserve() between programs, then members write disjoint positions and heads.
@@ -18,8 +18,7 @@ class KvCache {
   struct Shape {
     int64_t n_layers;
     int64_t n_kv_heads;
-    int64_t head_dim;
-    int64_t element_bytes;  // 2 (F16) or 4 (F32)
+    int64_t chunk_bytes;  // of one head's keys, or values, of kBlockPositions positions
     int64_t max_positions;
   };
   static constexpr int64_t kBlockPositions = 128;
@@ -43,7 +42,7 @@ class KvCache {
 
  private:
   [[nodiscard]] void* at(int64_t chunk, int64_t layer, int64_t kv_head, int64_t which) noexcept {
-    const int64_t index = ((layer * 2 + which) * shape_.n_kv_heads + kv_head) * shape_.head_dim * kBlockPositions * shape_.element_bytes;
+    const int64_t index = ((layer * 2 + which) * shape_.n_kv_heads + kv_head) * shape_.chunk_bytes;
     return blocks_[static_cast<size_t>(chunk)].data() + index;
   }
 

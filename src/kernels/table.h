@@ -62,16 +62,26 @@ struct LinearJob {
   return static_cast<uint64_t>(48 * (n_cols + 256) + n_tokens * (n_cols / 2 + 512) + 65536);
 }
 
-enum class CacheType : int { kF16 = 0, kF32 = 1 };
-inline constexpr int kCacheTypes = 2;
+// How keys and values are kept. Q8_0: 32 elements of a head share an f16 scale (head sizes that are multiples of 32).
+enum class CacheType : int { kF16 = 0, kF32 = 1, kQ8_0 = 2 };
+inline constexpr int kCacheTypes = 3;
+
+// Bytes of kChunk positions of one head's keys, or values.
+[[gnu::always_inline]] constexpr int64_t cache_chunk_bytes(CacheType type, int64_t head_dim) {
+  if (type == CacheType::kQ8_0) return kChunk * (head_dim / kScaleGroup) * (kScaleGroup + 2);
+  return kChunk * head_dim * (type == CacheType::kF16 ? 2 : 4);
+}
 
 // The query heads of one token that share a KV head, against one chunk of at most kChunk positions.
 struct AttentionJob {
   const float* q;        // [n_group, head_dim]
   int64_t n_group;
   int64_t head_dim;
-  const void* k;         // blocks [kChunk / 16][head_dim][16] of the cache type
-  const void* v;         // [kChunk][head_dim] of the cache type
+  // F16, F32: blocks [kChunk / 16][head_dim][16]. Q8_0: [kChunk / 16][head_dim / 32] packed units of 16 positions: f16 scale[16], then 8
+  // lines of 16 x 4 bytes (packed.h).
+  const void* k;
+  // F16, F32: [kChunk][head_dim]. Q8_0: [kChunk][head_dim / 32] blocks of an f16 scale and 32 bytes.
+  const void* v;
   int64_t n_positions;   // attend to the first n of the chunk, 1..kChunk
   float scale;
 };

@@ -35,10 +35,13 @@ constexpr KernelTable body_table(const char* isa) {
   table.rope = rope;
   table.append_k[static_cast<int>(CacheType::kF16)] = append_k_f16;
   table.append_k[static_cast<int>(CacheType::kF32)] = append_k<F32Element>;
+  table.append_k[static_cast<int>(CacheType::kQ8_0)] = append_k_q8;
   table.append_v[static_cast<int>(CacheType::kF16)] = append_v_f16;
   table.append_v[static_cast<int>(CacheType::kF32)] = append_v<F32Element>;
+  table.append_v[static_cast<int>(CacheType::kQ8_0)] = append_v_q8;
   table.attend_chunk[static_cast<int>(CacheType::kF16)] = attend_chunk_vector<F16Element>;
   table.attend_chunk[static_cast<int>(CacheType::kF32)] = attend_chunk_vector<F32Element>;
+  table.attend_chunk[static_cast<int>(CacheType::kQ8_0)] = attend_chunk_q8_vector;
   table.merge_chunk = merge_chunk_vector;
   table.finish_attention = finish_attention_vector;
   return table;

@@ -2,6 +2,7 @@
 // of a KV head are read once for up to kHeadTile query heads. Defined by oracle/attention.h.
 #pragma once
 
+#include "kernels/body/integer_product.h"
 #include "kernels/body/vector_ops.h"
 #include "kernels/oracle/oracle_attention.h"
 #include "kernels/table.h"
@@ -76,19 +77,49 @@ LOCKSTEP_INLINE AttentionPartial weights_of(float* score, int64_t n) {
   return {top, fold_four(sum)};
 }
 
+// Where 16 values from element d of position p on come from.
+template <typename Element>
+struct PlainValues {
+  const typename Element::Stored* v;
+  int64_t head_dim;
+
+  explicit PlainValues(const AttentionJob& job) : v(static_cast<const typename Element::Stored*>(job.v)), head_dim(job.head_dim) {}
+  LOCKSTEP_INLINE Floats at(int64_t p, int64_t d) const { return load_cached<Element>(v + p * head_dim + d); }
+  LOCKSTEP_INLINE void fetch(int64_t p, int64_t d) const { prefetch(v + p * head_dim + d); }
+};
+
+struct QuantizedValues {
+  const int8_t* v;
+  int64_t n_groups;
+  float scale[kChunk * kMaxHeadDim / kScaleGroup];  // [position][group], in fp32 once for all heads
+
+  explicit QuantizedValues(const AttentionJob& job) : v(static_cast<const int8_t*>(job.v)), n_groups(job.head_dim / kScaleGroup) {
+    for (int64_t i = 0; i < job.n_positions * n_groups; ++i) {
+      uint16_t half;
+      __builtin_memcpy(&half, v + i * (kScaleGroup + 2), 2);
+      scale[i] = f16_to_f32(half);
+    }
+  }
+  LOCKSTEP_INLINE const int8_t* address(int64_t group, int64_t d) const { return v + group * (kScaleGroup + 2) + 2 + d % kScaleGroup; }
+  LOCKSTEP_INLINE Floats at(int64_t p, int64_t d) const {
+    const int64_t group = p * n_groups + d / kScaleGroup;
+    return broadcast(scale + group) * load_int8(address(group, d));
+  }
+  LOCKSTEP_INLINE void fetch(int64_t p, int64_t d) const { prefetch(address(p * n_groups + d / kScaleGroup, d)); }
+};
+
 // o[g][d..] of n_vectors x 16 elements: a chain over the positions.
-template <typename Element, int n_heads, int n_vectors>
-LOCKSTEP_INLINE void value_slice(const AttentionJob& job, int64_t d, const float (*weight)[kChunk], float* o) {
-  const auto* v = static_cast<const typename Element::Stored*>(job.v) + d;
+template <typename Values, int n_heads, int n_vectors>
+LOCKSTEP_INLINE void value_slice(const AttentionJob& job, const Values& values, int64_t d, const float (*weight)[kChunk], float* o) {
   Floats acc[n_heads][n_vectors];
   for (int g = 0; g < n_heads; ++g) {
     for (int i = 0; i < n_vectors; ++i) acc[g][i] = zero();
   }
-  for (int64_t p = 0; p < job.n_positions; ++p, v += job.head_dim) {
+  for (int64_t p = 0; p < job.n_positions; ++p) {
     Floats value[n_vectors];
-    prefetch(v + 8 * job.head_dim);
+    values.fetch(p + 8, d);
     LOCKSTEP_UNROLL
-    for (int i = 0; i < n_vectors; ++i) value[i] = load_cached<Element>(v + i * kLanes);
+    for (int i = 0; i < n_vectors; ++i) value[i] = values.at(p, d + i * kLanes);
     LOCKSTEP_UNROLL
     for (int g = 0; g < n_heads; ++g) {
       const Floats w = broadcast(weight[g] + p);
@@ -101,30 +132,76 @@ LOCKSTEP_INLINE void value_slice(const AttentionJob& job, int64_t d, const float
   }
 }
 
-template <typename Element, int n_heads>
-[[gnu::noinline]] void attend_heads(const AttentionJob& job, int64_t first, AttentionPartial* partial, float* o) {
-  alignas(64) float score[n_heads][kChunk];
-  all_scores<Element, n_heads>(job, job.q + first * job.head_dim, score);
+// Scores of n_heads heads from `first` on become weights, and weights and values the result.
+template <typename Values, int n_heads>
+LOCKSTEP_INLINE void weigh_values(const AttentionJob& job, const Values& values, int64_t first, float (*score)[kChunk], AttentionPartial* partial, float* o) {
   for (int g = 0; g < n_heads; ++g) partial[first + g] = weights_of(score[g], job.n_positions);
   constexpr int kWide = kValueVectors / n_heads >= 4 ? 4 : kValueVectors / n_heads >= 2 ? 2 : 1;
   int64_t d = 0;
-  for (; d + kWide * kLanes <= job.head_dim; d += kWide * kLanes) value_slice<Element, n_heads, kWide>(job, d, score, o + first * job.head_dim);
-  for (; d < job.head_dim; d += kLanes) value_slice<Element, n_heads, 1>(job, d, score, o + first * job.head_dim);
+  for (; d + kWide * kLanes <= job.head_dim; d += kWide * kLanes) value_slice<Values, n_heads, kWide>(job, values, d, score, o + first * job.head_dim);
+  for (; d < job.head_dim; d += kLanes) value_slice<Values, n_heads, 1>(job, values, d, score, o + first * job.head_dim);
 }
 
-template <typename Element, int n_heads = kHeadTile>
-LOCKSTEP_INLINE void attend_rest(const AttentionJob& job, int64_t first, AttentionPartial* partial, float* o) {
-  if (job.n_group - first == n_heads) return attend_heads<Element, n_heads>(job, first, partial, o);
-  if constexpr (n_heads > 1) attend_rest<Element, n_heads - 1>(job, first, partial, o);
+template <typename Element>
+struct PlainHeads {
+  const AttentionJob& job;
+  PlainValues<Element> values;
+
+  template <int n_heads>
+  [[gnu::noinline]] void attend(int64_t first, AttentionPartial* partial, float* o) const {
+    alignas(64) float score[n_heads][kChunk];
+    all_scores<Element, n_heads>(job, job.q + first * job.head_dim, score);
+    weigh_values<PlainValues<Element>, n_heads>(job, values, first, score, partial, o);
+  }
+};
+
+// The scores of quantized keys are a product of compute mode fast: positions are the rows of a Q8_0 matrix, query heads the tokens.
+struct QuantizedHeads {
+  const AttentionJob& job;
+  QuantizedValues values;
+  bool finite;
+  alignas(64) int8_t q[kMaxGroup * kMaxHeadDim];
+  float scale[kMaxGroup * kMaxHeadDim / kScaleGroup];
+  int32_t sum[kMaxGroup * kMaxHeadDim / kSumGroup];
+
+  explicit QuantizedHeads(const AttentionJob& j) : job(j), values(j), finite(quantize_vector(j.q, j.n_group * j.head_dim, q, scale, sum)) {}
+
+  template <int n_heads>
+  [[gnu::noinline]] void attend(int64_t first, AttentionPartial* partial, float* o) const {
+    alignas(64) float score[n_heads][kChunk];
+    alignas(64) std::byte scratch[n_heads * (kMaxHeadDim / kScaleGroup + 16) * 4 + 64];
+    const int64_t d = job.head_dim;
+    const uint64_t row_bytes = static_cast<uint64_t>(d / kScaleGroup * (kScaleGroup + 2));
+    const Activations heads = {nullptr, 0, q + first * d, d, scale + first * d / kScaleGroup, d / kScaleGroup, sum + first * d / kSumGroup, d / kSumGroup, n_heads};
+    linear_fast<TensorType::kQ8_0>({{static_cast<const std::byte*>(job.k), row_bytes, kChunk, d}, 0, (job.n_positions + 15) / 16 * 16, heads, score[0], kChunk, false, scratch});
+    const Floats factor = splat(finite ? job.scale : __builtin_nanf(""));
+    for (int g = 0; g < n_heads; ++g) {
+      for (int64_t p = 0; p < job.n_positions; p += kLanes) store(score[g] + p, load(score[g] + p) * factor);
+    }
+    weigh_values<QuantizedValues, n_heads>(job, values, first, score, partial, o);
+  }
+};
+
+template <typename Heads, int n_heads = kHeadTile>
+LOCKSTEP_INLINE void attend_rest(const Heads& heads, int64_t first, AttentionPartial* partial, float* o) {
+  if (heads.job.n_group - first == n_heads) return heads.template attend<n_heads>(first, partial, o);
+  if constexpr (n_heads > 1) attend_rest<Heads, n_heads - 1>(heads, first, partial, o);
+}
+
+template <typename Heads>
+LOCKSTEP_INLINE void attend_all(const Heads& heads, AttentionPartial* partial, float* o) {
+  int64_t first = 0;
+  for (; heads.job.n_group - first > kHeadTile; first += kHeadTile) heads.template attend<kHeadTile>(first, partial, o);
+  attend_rest(heads, first, partial, o);
 }
 
 template <typename Element>
 void attend_chunk_vector(const AttentionJob& job, AttentionPartial* partial, float* o) noexcept {
   if (job.head_dim % kLanes != 0) return attend_chunk<Element>(job, partial, o);  // no model that is in use has such heads
-  int64_t first = 0;
-  for (; job.n_group - first > kHeadTile; first += kHeadTile) attend_heads<Element, kHeadTile>(job, first, partial, o);
-  attend_rest<Element>(job, first, partial, o);
+  attend_all(PlainHeads<Element>{job, PlainValues<Element>(job)}, partial, o);
 }
+
+void attend_chunk_q8_vector(const AttentionJob& job, AttentionPartial* partial, float* o) noexcept { attend_all(QuantizedHeads(job), partial, o); }
 
 void merge_chunk_vector(AttentionPartial& total, float* acc, const AttentionPartial& part, const float* o, int64_t head_dim) noexcept {
   const float max = part.max > total.max ? part.max : total.max;

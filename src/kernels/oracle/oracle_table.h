@@ -4,6 +4,7 @@
 #include "kernels/oracle/oracle_attention.h"
 #include "kernels/oracle/float_math.h"
 #include "kernels/oracle/oracle_linear.h"
+#include "kernels/oracle/oracle_quantize.h"
 #include "kernels/table.h"
 
 namespace lockstep::kernels {
@@ -51,10 +52,13 @@ constexpr KernelTable oracle_table(const char* isa) {
   table.rope = rope;
   table.append_k[static_cast<int>(CacheType::kF16)] = append_k<F16Element>;
   table.append_k[static_cast<int>(CacheType::kF32)] = append_k<F32Element>;
+  table.append_k[static_cast<int>(CacheType::kQ8_0)] = append_k_q8;
   table.append_v[static_cast<int>(CacheType::kF16)] = append_v<F16Element>;
   table.append_v[static_cast<int>(CacheType::kF32)] = append_v<F32Element>;
+  table.append_v[static_cast<int>(CacheType::kQ8_0)] = append_v_q8;
   table.attend_chunk[static_cast<int>(CacheType::kF16)] = attend_chunk<F16Element>;
   table.attend_chunk[static_cast<int>(CacheType::kF32)] = attend_chunk<F32Element>;
+  table.attend_chunk[static_cast<int>(CacheType::kQ8_0)] = attend_chunk_q8;
   table.merge_chunk = merge_chunk;
   table.finish_attention = finish_attention;
   return table;

@@ -72,6 +72,9 @@ LOCKSTEP_INLINE Floats broadcast(const float* p) { return {_mm512_set1_ps(*p)}; 
 LOCKSTEP_INLINE Floats load(const float* p) { return {_mm512_loadu_ps(p)}; }
 LOCKSTEP_INLINE void store(float* p, Floats a) { _mm512_storeu_ps(p, a.v); }
 LOCKSTEP_INLINE Floats load_f16(const void* p) { return {_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p)))}; }
+LOCKSTEP_INLINE Floats load_int8(const int8_t* p) {
+  return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))))};
+}
 LOCKSTEP_INLINE void store_f16(void* p, Floats a) {
   _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }

@@ -1,21 +1,18 @@
 #include "engine/generate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "base/error.h"
-#include "sampling/sampler.h"
 
 namespace lockstep::engine {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double milliseconds_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double milliseconds(std::chrono::steady_clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
 // What may follow a prompt of n tokens.
 int64_t most_tokens(const Engine& engine, int64_t n_prompt, int64_t n_predict) {
+  if (n_predict < -1) fail(ErrorCode::kBadRequest, "n_predict {}: expected -1 (no limit) or more", n_predict);
   const int64_t room = engine.ctx_size() - n_prompt + 1;
   return n_predict < 0 ? room : std::min(n_predict, room);
 }
@@ -52,34 +49,56 @@ std::string_view to_string(FinishReason reason) {
   return "unknown";
 }
 
-Generated generate(Session& session, const Engine& engine, std::span<const TokenId> prompt, const GenerateOptions& options, const OnToken& on_token) {
-  if (options.n_predict < -1) fail(ErrorCode::kBadRequest, "n_predict {}: expected -1 (no limit) or more", options.n_predict);
-  sampling::Sampler sampler = make_sampler(engine, options, prompt);
-  Generated result;
-  const Clock::time_point start = Clock::now();
-  result.prompt = session.sync(prompt);
-  result.prompt_ms = milliseconds_since(start);
+Generation::Generation(Session& session, const Engine& engine, std::span<const TokenId> prompt, const GenerateOptions& options, OnToken on_token)
+    : session_(session),
+      engine_(engine),
+      on_token_(std::move(on_token)),
+      logprobs_(options.logprobs),
+      sampler_(make_sampler(engine, options, prompt)),
+      most_(most_tokens(engine, static_cast<int64_t>(prompt.size()), options.n_predict)),
+      start_(Clock::now()),
+      decode_start_(start_) {
+  result_.prompt = session.plan(prompt);
+}
 
-  const Clock::time_point decode_start = Clock::now();
-  const int64_t most = most_tokens(engine, static_cast<int64_t>(prompt.size()), options.n_predict);
-  while (static_cast<int64_t>(result.ids.size()) < most) {
-    if (!result.ids.empty()) session.append(result.ids.back());
-    const TokenId id = sampler.sample(session.logits(), result.ids.size());
-    if (options.logprobs >= 0) result.steps.push_back(sampling::step_logprobs(session.logits(), id, static_cast<size_t>(options.logprobs)));
-    sampler.accept(id);
-    result.ids.push_back(id);
-    const bool wanted_more = !on_token || on_token(id);
-    if (engine.tokenizer().is_end_of_generation(id)) {
-      result.finish = FinishReason::kStop;
-      break;
-    }
-    if (!wanted_more) {
-      result.finish = FinishReason::kCancelled;
-      break;
-    }
+void Generation::choose() {
+  const TokenId id = sampler_.sample(session_.logits(), result_.ids.size());
+  if (logprobs_ >= 0) result_.steps.push_back(sampling::step_logprobs(session_.logits(), id, static_cast<size_t>(logprobs_)));
+  sampler_.accept(id);
+  result_.ids.push_back(id);
+  const bool wanted_more = !on_token_ || on_token_(id);
+  if (engine_.tokenizer().is_end_of_generation(id)) {
+    result_.finish = FinishReason::kStop;
+    done_ = true;
+  } else if (!wanted_more) {
+    result_.finish = FinishReason::kCancelled;
+    done_ = true;
   }
-  result.decode_ms = milliseconds_since(decode_start);
-  return result;
+}
+
+void Generation::advance() {
+  if (result_.ids.empty()) {
+    decode_start_ = Clock::now();
+    result_.prompt_ms = milliseconds(decode_start_ - start_);
+  }
+  if (static_cast<int64_t>(result_.ids.size()) < most_) choose();
+  done_ = done_ || static_cast<int64_t>(result_.ids.size()) >= most_;
+  if (done_) {
+    result_.decode_ms = milliseconds(Clock::now() - decode_start_);
+  } else {
+    session_.plan_one(result_.ids.back());
+  }
+}
+
+Generated Generation::take_result() { return std::move(result_); }
+
+Generated generate(Session& session, const Engine& engine, std::span<const TokenId> prompt, const GenerateOptions& options, const OnToken& on_token) {
+  Generation generation(session, engine, prompt, options, on_token);
+  while (!generation.done()) {
+    session.compute_pending();
+    generation.advance();
+  }
+  return generation.take_result();
 }
 
 }  // namespace lockstep::engine

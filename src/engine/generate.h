@@ -1,6 +1,7 @@
 // From a prompt to an answer: the loop of forward pass, sampling and stopping.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "engine/session.h"
 #include "sampling/logits.h"
+#include "sampling/sampler.h"
 #include "sampling/sampling_params.h"
 
 namespace lockstep::engine {
@@ -34,8 +36,38 @@ struct Generated {
 // Called with each id as soon as it is chosen; false ends the generation (kCancelled).
 using OnToken = std::function<bool(TokenId)>;
 
-// A prompt of n tokens is accepted when 1 <= n <= ctx; at most ctx - n + 1 tokens follow, since the last needs no place in the
-// cache. Errors are those of Session::sync and Sampler.
+// One answer in the making: what to compute next is planned in its session, and the logits of each pass become the next token.
+// A prompt of n tokens is accepted when 1 <= n <= ctx; at most ctx - n + 1 tokens follow, since the last needs no place in the cache.
+class Generation {
+ public:
+  // Plans the prompt. Errors are those of Session::plan and Sampler.
+  Generation(Session& session, const Engine& engine, std::span<const TokenId> prompt, const GenerateOptions& options, OnToken on_token);
+
+  [[nodiscard]] bool done() const noexcept { return done_; }
+
+  // When all that was planned has been computed: chooses the next token from the session's logits and plans it, or is done.
+  void advance();
+
+  [[nodiscard]] Generated take_result();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void choose();
+
+  Session& session_;
+  const Engine& engine_;
+  OnToken on_token_;
+  int64_t logprobs_;
+  sampling::Sampler sampler_;
+  int64_t most_;  // tokens that may follow the prompt
+  Generated result_;
+  bool done_ = false;
+  Clock::time_point start_;
+  Clock::time_point decode_start_;
+};
+
+// The whole of it, alone.
 [[nodiscard]] Generated generate(Session& session, const Engine& engine, std::span<const TokenId> prompt, const GenerateOptions& options,
                                  const OnToken& on_token = {});
 

@@ -23,57 +23,81 @@ void Session::check(std::span<const TokenId> tokens) const {
   }
 }
 
-// Adds tokens to the timeline in one forward pass.
-std::span<const float> Session::compute(std::span<const TokenId> tokens, bool all_logits, bool last_logits) {
-  const int64_t first = cache_.length();
-  const auto n = static_cast<int64_t>(tokens.size());
-  cache_.reserve(first + n);
-  rows_.clear();
-  for (int64_t i = 0; i < n; ++i) rows_.push_back({tokens[static_cast<size_t>(i)], first + i, &cache_, all_logits || (last_logits && i + 1 == n)});
-  const std::span<const float> logits = engine_.forward(rows_);
-  cache_.set_length(first + n);
-  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-  return logits;
-}
-
-Session::Synced Session::sync(std::span<const TokenId> tokens) {
+Session::Synced Session::plan(std::span<const TokenId> tokens) {
   check(tokens);
   const auto differing = std::ranges::mismatch(tokens, tokens_).in1;
   const int64_t common = std::min<int64_t>(differing - tokens.begin(), static_cast<int64_t>(tokens.size()) - 1);
   cache_.set_length(common);
   tokens_.resize(static_cast<size_t>(common));
-  const auto n_new = static_cast<int64_t>(tokens.size()) - common;
-  for (auto rest = tokens.subspan(static_cast<size_t>(common)); !rest.empty();) {
-    if (progress_) progress_(n_new - static_cast<int64_t>(rest.size()), n_new);
-    const size_t n = std::min(rest.size(), static_cast<size_t>(engine_.max_batch()));
-    logits_ = compute(rest.first(n), false, n == rest.size());
-    rest = rest.subspan(n);
-  }
-  return {common, n_new};
+  pending_.assign(tokens.begin() + common, tokens.end());
+  n_taken_ = 0;
+  return {common, n_pending()};
 }
 
-void Session::sync_all(std::span<const TokenId> tokens, const std::function<void(int64_t, std::span<const float>)>& visit) {
-  check(tokens);
-  cache_.set_length(0);
-  tokens_.clear();
-  const auto n_vocab = static_cast<size_t>(engine_.n_vocab());
-  for (auto rest = tokens; !rest.empty();) {
-    if (progress_) progress_(cache_.length(), static_cast<int64_t>(tokens.size()));
-    const size_t n = std::min(rest.size(), static_cast<size_t>(engine_.max_logits()));
-    const int64_t first = cache_.length();
-    const std::span<const float> logits = compute(rest.first(n), true, true);
-    for (size_t i = 0; i < n; ++i) visit(first + static_cast<int64_t>(i), logits.subspan(i * n_vocab, n_vocab));
-    logits_ = logits.last(n_vocab);
-    rest = rest.subspan(n);
-  }
-}
-
-void Session::append(TokenId token) {
+void Session::plan_one(TokenId token) {
   check({&token, 1});
   if (cache_.length() >= engine_.ctx_size()) {
     fail(ErrorCode::kContextFull, "{} tokens do not fit the context of {}", cache_.length() + 1, engine_.ctx_size());
   }
-  logits_ = compute({&token, 1}, false, true);
+  pending_.assign(1, token);
+  n_taken_ = 0;
+}
+
+void Session::add_rows(int64_t n, std::vector<model::BatchRow>& rows, bool all) {
+  const int64_t first = cache_.length();
+  cache_.reserve(first + n);
+  for (int64_t i = 0; i < n; ++i) {
+    rows.push_back({pending_[static_cast<size_t>(n_taken_ + i)], first + i, &cache_, all || i + 1 == n_pending()});
+  }
+}
+
+void Session::commit(int64_t n, std::span<const float> logits) {
+  cache_.set_length(cache_.length() + n);
+  const auto begin = pending_.begin() + n_taken_;
+  tokens_.insert(tokens_.end(), begin, begin + n);
+  n_taken_ += n;
+  logits_ = logits;
+}
+
+// The next n pending tokens in a forward pass of their own; its logits.
+std::span<const float> Session::compute(int64_t n, bool all) {
+  rows_.clear();
+  add_rows(n, rows_, all);
+  const std::span<const float> logits = engine_.forward(rows_);
+  commit(n, logits.empty() ? logits : logits.last(static_cast<size_t>(engine_.n_vocab())));
+  return logits;
+}
+
+Session::Synced Session::sync(std::span<const TokenId> tokens) {
+  const Synced synced = plan(tokens);
+  compute_pending();
+  return synced;
+}
+
+void Session::compute_pending() {
+  while (n_pending() > 0) {
+    if (progress_) progress_(n_taken_, static_cast<int64_t>(pending_.size()));
+    compute(std::min(n_pending(), engine_.max_batch()), false);
+  }
+}
+
+void Session::sync_all(std::span<const TokenId> tokens, const std::function<void(int64_t, std::span<const float>)>& visit) {
+  check(tokens);
+  tokens_.clear();
+  plan(tokens);
+  const auto n_vocab = static_cast<size_t>(engine_.n_vocab());
+  while (n_pending() > 0) {
+    if (progress_) progress_(n_taken_, static_cast<int64_t>(pending_.size()));
+    const int64_t first = cache_.length();
+    const int64_t n = std::min(n_pending(), engine_.max_logits());
+    const std::span<const float> logits = compute(n, true);
+    for (int64_t i = 0; i < n; ++i) visit(first + i, logits.subspan(static_cast<size_t>(i) * n_vocab, n_vocab));
+  }
+}
+
+void Session::append(TokenId token) {
+  plan_one(token);
+  compute_pending();
 }
 
 }  // namespace lockstep::engine

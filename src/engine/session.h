@@ -23,14 +23,14 @@ class Session {
     int64_t computed;  // tokens that went through the model
   };
 
-  // Called by sync() and sync_all() before each forward pass with the tokens computed so far and in all; may throw to give up, and
-  // the timeline is then what has been computed.
+  // Called before each forward pass of sync() and sync_all() with the tokens computed so far and in all; may throw to give up, and the
+  // timeline is then what has been computed.
   using Progress = std::function<void(int64_t done, int64_t total)>;
   void set_progress(Progress progress) { progress_ = std::move(progress); }
 
   // Makes `tokens` the timeline: the common prefix with the present one stays, the rest is computed. The last token is always
-  // computed, so that there are logits. Errors: kBadRequest for an empty list or an id outside the vocabulary, kContextFull with
-  // both numbers; the timeline is then as it was. After any other error the session begins anew at its next sync().
+  // computed, so that there are logits. Errors: kBadRequest for an empty list or an id outside the vocabulary, kContextFull with both
+  // numbers; the timeline is then as it was. After any other error it is what has been computed.
   Synced sync(std::span<const TokenId> tokens);
 
   // The same from the first token on, giving every position's logits: visit(position, logits [n_vocab]).
@@ -45,13 +45,30 @@ class Session {
   [[nodiscard]] std::span<const TokenId> tokens() const noexcept { return tokens_; }
   [[nodiscard]] uint64_t cache_bytes() const noexcept { return cache_.allocated_bytes(); }
 
+  // ---- the same in steps, for forward passes that several sessions share ----
+
+  // As sync() and append(), but the new tokens are only noted: they are pending.
+  Synced plan(std::span<const TokenId> tokens);
+  void plan_one(TokenId token);
+  [[nodiscard]] int64_t n_pending() const noexcept { return static_cast<int64_t>(pending_.size()) - n_taken_; }
+
+  // Computes all that is pending, alone.
+  void compute_pending();
+
+  // Adds rows for the next n pending tokens to a batch; the last pending token asks for logits (`all`: every token does).
+  void add_rows(int64_t n, std::vector<model::BatchRow>& rows, bool all = false);
+  // After the batch went through the engine: the n tokens are part of the timeline. `logits`: of the last token if it was among them.
+  void commit(int64_t n, std::span<const float> logits);
+
  private:
   void check(std::span<const TokenId> tokens) const;
-  std::span<const float> compute(std::span<const TokenId> tokens, bool all_logits, bool last_logits);
+  std::span<const float> compute(int64_t n, bool all);
 
   Engine& engine_;
   exec::KvCache cache_;
   std::vector<TokenId> tokens_;
+  std::vector<TokenId> pending_;
+  int64_t n_taken_ = 0;  // of pending_, already in tokens_
   std::vector<model::BatchRow> rows_;
   std::span<const float> logits_;
   Progress progress_;

@@ -10,11 +10,16 @@
 #if defined(__linux__)
 #include <sched.h>
 #endif
+#if defined(__linux__) && defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
 
 namespace lockstep {
 namespace {
 
-// CPUs granted by the cgroup v2 file "cpu.max" ("QUOTA PERIOD" in microseconds, or "max PERIOD"); 0 when unlimited or absent.
+// CPUs granted by the cgroup v2 file "cpu.max" ("QUOTA PERIOD" in microseconds, or "max PERIOD"); 0 when unlimited or
+// absent.
 int cgroup_quota() {
   std::ifstream in("/sys/fs/cgroup/cpu.max");
   std::string quota;
@@ -46,6 +51,9 @@ CpuFeatures cpu_features() {
                   __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
                   __builtin_cpu_supports("avx512vnni") != 0;
   f.gfni = __builtin_cpu_supports("gfni") != 0;
+#elif defined(__linux__) && defined(__aarch64__)
+  f.dotprod = (::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+  f.i8mm = f.dotprod && (::getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
 #endif
   return f;
 }
@@ -56,6 +64,8 @@ std::vector<std::string> feature_names(const CpuFeatures& features) {
   if (features.avx_vnni) names.emplace_back("avx_vnni");
   if (features.avx512_vnni) names.emplace_back("avx512_vnni");
   if (features.gfni) names.emplace_back("gfni");
+  if (features.dotprod) names.emplace_back("dotprod");
+  if (features.i8mm) names.emplace_back("i8mm");
   return names;
 }
 

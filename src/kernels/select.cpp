@@ -13,6 +13,9 @@ extern const KernelTable kScalarFmaTable;
 extern const KernelTable kAvx2Table;
 extern const KernelTable kAvxVnniTable;
 extern const KernelTable kAvx512Table;
+#elif defined(__aarch64__)
+extern const KernelTable kNeonTable;
+extern const KernelTable kNeonDotprodTable;
 #endif
 
 namespace {
@@ -24,9 +27,19 @@ std::vector<const KernelTable*> runnable_tables() {
   if (cpu.avx512_vnni) tables.push_back(&kAvx512Table);
   if (cpu.avx_vnni) tables.push_back(&kAvxVnniTable);
   if (cpu.fma) tables.insert(tables.end(), {&kAvx2Table, &kScalarFmaTable});
+#elif defined(__aarch64__)
+  const CpuFeatures cpu = cpu_features();
+  if (cpu.dotprod) tables.push_back(&kNeonDotprodTable);
+  tables.push_back(&kNeonTable);
 #endif
   tables.push_back(&kScalarTable);
   return tables;
+}
+
+// "neon" is the family of neon-base and its betters.
+bool goes_by(const KernelTable& table, std::string_view isa) {
+  const std::string_view name = table.isa;
+  return name == isa || (name.starts_with(isa) && name.substr(isa.size()).starts_with('-'));
 }
 
 }  // namespace
@@ -40,7 +53,7 @@ const KernelTable& select_table(std::string_view isa) {
   if (isa == "auto") return *available_tables().front();
   std::string names = "auto";
   for (const KernelTable* table : available_tables()) {
-    if (table->isa == isa) return *table;
+    if (goes_by(*table, isa)) return *table;
     names += fmt::format(", {}", table->isa);
   }
   fail(ErrorCode::kBadRequest, "isa {}: this CPU and build have {}", printable(isa), names);

@@ -12,7 +12,8 @@ namespace lockstep::kernels {
 // Every set compiled into this binary that this CPU can run, best first. The last is always "scalar".
 [[nodiscard]] std::span<const KernelTable* const> available_tables();
 
-// "auto" or the name of an available set; otherwise Error kBadRequest listing those there are.
+// "auto", the name of an available set, or of a family ("neon": the best of neon-...); otherwise Error kBadRequest
+// listing those there are.
 [[nodiscard]] const KernelTable& select_table(std::string_view isa);
 
 }  // namespace lockstep::kernels

@@ -41,7 +41,7 @@ void unpack_row(const std::byte* data, int64_t n, FormRow& row) {
 
 FormRow form_row(const LinearCase& c, int64_t r) {
   FormRow row;
-  const std::byte* data = c.weights.data() + static_cast<uint64_t>(r) * c.matrix().row_bytes;
+  const std::byte* data = c.weights.data() + static_cast<uint64_t>(r) * c.row_bytes();
   row.weight.resize(static_cast<size_t>(c.n_cols));
   quant::dequantize_row(c.type, data, static_cast<uint64_t>(c.n_cols), row.weight.data());
   quant::visit_form(c.type, [&](auto tag) { unpack_row<tag.type>(data, c.n_cols, row); });

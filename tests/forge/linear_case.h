@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <memory>
 #include <vector>
 
+#include "base/checked.h"
 #include "forge/random_blocks.h"
+#include "kernels/packed.h"
 #include "kernels/table.h"
 
 namespace lockstep::forge {
@@ -72,16 +76,36 @@ struct LinearCase {
   std::vector<std::byte> weights;
   ActivationRows a;
 
-  [[nodiscard]] kernels::WeightMatrix matrix() const {
-    return {weights.data(), quant::row_bytes(type, static_cast<uint64_t>(n_cols)), n_rows, n_cols};
+  [[nodiscard]] uint64_t row_bytes() const { return quant::row_bytes(type, static_cast<uint64_t>(n_cols)); }
+
+  // The weights as the table wants them: rows of the file, or groups of 16 rows (the last filled up).
+  [[nodiscard]] std::vector<std::byte> laid_out(const kernels::KernelTable& table) const {
+    if (!table.packed) return weights;
+    constexpr int64_t kRows = kernels::kRowsPerGroup;
+    std::vector<std::byte> packed(static_cast<uint64_t>((n_rows + kRows - 1) / kRows * kRows) * row_bytes());
+    for (int64_t row = 0; row < n_rows; row += kRows) {
+      const uint64_t at = static_cast<uint64_t>(row) * row_bytes();
+      kernels::pack_group(type, &weights[at], std::min(kRows, n_rows - row), n_cols, row_bytes(), &packed[at]);
+    }
+    return packed;
   }
 
-  // out [n_tokens, n_rows], before the product filled with `initial`.
+  // out [n_tokens, n_rows], before the product filled with `initial`. With packed weights `begin` is a multiple of 16.
   [[nodiscard]] std::vector<float> product(const kernels::KernelTable& table, bool fast, int64_t begin, int64_t end,
                                            bool add = false, float initial = 0.375f) const {
     std::vector<float> out(static_cast<size_t>(a.n_tokens * n_rows), initial);
+    const std::vector<std::byte> data = laid_out(table);
+    const uint64_t scratch_bytes = round_up<uint64_t>(kernels::linear_scratch_bytes(n_cols, a.n_tokens), 64);
+    const std::unique_ptr<void, decltype(&std::free)> scratch(std::aligned_alloc(64, scratch_bytes), &std::free);
     const auto& functions = fast ? table.fast : table.exact;
-    functions[static_cast<int>(type)]({matrix(), begin, end, a.view(), out.data(), n_rows, add});
+    functions[static_cast<int>(type)]({{data.data(), row_bytes(), n_rows, n_cols},
+                                       begin,
+                                       end,
+                                       a.view(),
+                                       out.data(),
+                                       n_rows,
+                                       add,
+                                       static_cast<std::byte*>(scratch.get())});
     return out;
   }
   [[nodiscard]] std::vector<float> product(const kernels::KernelTable& table, bool fast) const {

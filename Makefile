@@ -57,10 +57,24 @@ tsan: deps-checks models-test ## short tests of the threaded floors under the th
 	@tools/build.sh tsan
 	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/tsan --labels '^(exec|model|engine)$$'
 
+# The floors up to the model: what decides the bits.
+ARM_FLOORS := base quant gguf kernels exec model
+.PHONY: test-arm test-arm-short arm-sysroot
+test-arm: arm-sysroot ## cross build for 64-bit ARM; tests of the floors up to the model under qemu
+	@tools/build.sh arm $(ARM_FLOORS:%=%_test)
+	@LOCKSTEP_SHORT=1 tools/run_tests.py build/arm --labels '^($(subst $(eval ) ,|,$(ARM_FLOORS)))$$'
+test-arm-short: arm-sysroot ## the same for the kernels only
+	@tools/build.sh arm kernels_test
+	@LOCKSTEP_SHORT=1 tools/run_tests.py build/arm --labels '^kernels$$'
+arm-sysroot:
+	@tools/install_deps.sh build checks arm
+	@tools/make_arm_sysroot.sh
+
 .PHONY: ci-short
 ci-short: format-check loc clang models-test ## what CI runs after make test
 	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/clang
 	@$(MAKE) --no-print-directory asan
+	@$(MAKE) --no-print-directory test-arm-short
 
 .PHONY: format format-check lint loc
 format: deps-checks ## clang-format over all sources

@@ -16,6 +16,7 @@ extern const KernelTable kAvx512Table;
 #elif defined(__aarch64__)
 extern const KernelTable kNeonTable;
 extern const KernelTable kNeonDotprodTable;
+extern const KernelTable kNeonI8mmTable;
 #endif
 
 namespace {
@@ -29,6 +30,7 @@ std::vector<const KernelTable*> runnable_tables() {
   if (cpu.fma) tables.insert(tables.end(), {&kAvx2Table, &kScalarFmaTable});
 #elif defined(__aarch64__)
   const CpuFeatures cpu = cpu_features();
+  if (cpu.i8mm) tables.push_back(&kNeonI8mmTable);
   if (cpu.dotprod) tables.push_back(&kNeonDotprodTable);
   tables.push_back(&kNeonTable);
 #endif

@@ -2,20 +2,18 @@
 // tokens, straight from the packed rows, and the panel product for many.
 #pragma once
 
-#include "kernels/body/unit_format.h"
 #include "kernels/body/panel.h"
+#include "kernels/body/token_cursor.h"
+#include "kernels/body/unit_format.h"
 #include "kernels/table.h"
+#if defined(LOCKSTEP_TOKEN_PAIRS)
+#include "kernels/body/pair_tile.h"
+#else
+#include "kernels/body/dot_tile.h"
+#endif
 
 namespace lockstep::kernels {
 namespace {
-
-// Per token and block of k what does not depend on the row: where the integer accumulator starts (-z * sum) and, for types with minima,
-// scale * sum. Made once per job from the activations, in scratch memory.
-struct Corrections {
-  int32_t* start;  // [n_tokens, stride]
-  float* minimum;  // [n_tokens, stride]
-  int64_t stride;
-};
 
 template <int group, int zero_point, bool has_min>
 Corrections make_corrections(const Activations& a, int64_t n_cols, std::byte*& scratch) {
@@ -55,29 +53,6 @@ LOCKSTEP_INLINE void store_rows(const LinearJob& job, int64_t token, int64_t row
 }
 
 // ---- streaming ----
-
-// The tokens' side of a streaming product, at a block of k.
-template <int n_tokens>
-struct TokenCursor {
-  const int8_t* q;
-  int64_t q_stride;
-  const float* scale;
-  int64_t scale_stride;
-  const int32_t* start;
-  const float* minimum;
-  int64_t correction_stride;
-};
-
-template <typename F, int n_tokens>
-LOCKSTEP_INLINE TokenCursor<n_tokens> cursor(const Activations& a, const Corrections& c, int64_t first) {
-  return {a.q + first * a.q_stride,
-          a.q_stride,
-          a.scale + first * a.scale_stride,
-          a.scale_stride,
-          F::kZero != 0 ? c.start + first * c.stride : nullptr,
-          F::kHasMin ? c.minimum + first * c.stride : nullptr,
-          c.stride};
-}
 
 template <typename F, int n_tokens, int stage, int bundle>
 LOCKSTEP_INLINE void stream_bundle(const std::byte* unit, const TokenCursor<n_tokens>& at, Dot<F::kBits> (&dot)[F::kSubs][n_tokens]) {
@@ -173,51 +148,6 @@ void stream_tokens(const LinearJob& job, const Corrections& c, int64_t row) {
 
 // ---- panel ----
 
-template <typename P, int n_groups, int n_tokens, int line>
-LOCKSTEP_INLINE void tile_lines(const std::byte* panel, const int8_t* q, int64_t q_stride, Dot<P::kBits> (&dot)[n_groups][n_tokens]) {
-  Bytes w[n_groups];
-LOCKSTEP_UNROLL
-  for (int g = 0; g < n_groups; ++g) w[g] = load_bytes(panel + (line * n_groups + g) * 64);
-LOCKSTEP_UNROLL
-  for (int t = 0; t < n_tokens; ++t) {
-    const Quad a = broadcast_quad(q + t * q_stride + 4 * line);
-LOCKSTEP_UNROLL
-    for (int g = 0; g < n_groups; ++g) add_dot<line>(dot[g][t], w[g], a);
-  }
-  if constexpr (line + 1 < P::kQuads) tile_lines<P, n_groups, n_tokens, line + 1>(panel, q, q_stride, dot);
-}
-
-// One block of k: acc continues.
-template <typename P, int n_groups, int n_tokens>
-LOCKSTEP_INLINE void tile_block(const std::byte* panel, const TokenCursor<n_tokens>& at, Floats (&acc)[n_groups][n_tokens]) {
-  Dot<P::kBits> dot[n_groups][n_tokens];
-LOCKSTEP_UNROLL
-  for (int t = 0; t < n_tokens; ++t) {
-LOCKSTEP_UNROLL
-    for (int g = 0; g < n_groups; ++g) {
-      if constexpr (P::kZero != 0) {
-        dot[g][t] = start_dot<P::kBits>(at.start + t * at.correction_stride);
-      } else {
-        dot[g][t] = start_dot<P::kBits>();
-      }
-    }
-  }
-  tile_lines<P, n_groups, n_tokens, 0>(panel, at.q, at.q_stride, dot);
-  const auto* scales = reinterpret_cast<const float*>(panel + P::kQuads * n_groups * 64);
-LOCKSTEP_UNROLL
-  for (int g = 0; g < n_groups; ++g) {
-    const Floats ws = load(scales + g * 16);
-LOCKSTEP_UNROLL
-    for (int t = 0; t < n_tokens; ++t) {
-      const Ints sum = P::kZero != 0 ? finish_dot<P::kBits>(dot[g][t], at.start + t * at.correction_stride) : finish_dot<P::kBits>(dot[g][t]);
-      acc[g][t] = fma(to_float(sum), ws * broadcast(at.scale + t * at.scale_stride), acc[g][t]);
-      if constexpr (P::kHasMin) {
-        acc[g][t] = fma(load(scales + (n_groups + g) * 16), broadcast(at.minimum + t * at.correction_stride), acc[g][t]);
-      }
-    }
-  }
-}
-
 // All blocks of the panel for n_tokens tokens; n_groups x 16 rows from `row` on.
 template <typename P, int n_groups, int n_tokens>
 [[gnu::noinline]] void tile(const LinearJob& job, const Corrections& c, const std::byte* panel, int64_t row, int64_t first) {
@@ -267,6 +197,7 @@ void panel_rows(const LinearJob& job, const Corrections& c, std::byte* panel, in
       const int64_t first = row + g * kRowsPerGroup;
       if (first < job.row_end) {
         unpack_block<type, n_groups>(job.w.data + static_cast<uint64_t>(first) * job.w.row_bytes, b, job.w.row_bytes, block, g);
+        arrange_block<P, n_groups>(block, g);
       }
     }
   }

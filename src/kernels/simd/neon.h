@@ -1,7 +1,7 @@
 // The logical vector of 64 bytes on AArch64 Advanced SIMD: four registers (rows 0-3, 4-7, 8-11, 12-15). With
-// LOCKSTEP_DOTPROD defined, byte dot products come from SDOT; without, from widening products and pairwise sums.
-// Weights are signed bytes: those below 8 bits are small non-negative numbers, so they are as well. See avx512.h for
-// what each operation means.
+// LOCKSTEP_DOTPROD defined, byte dot products come from SDOT; without, from widening products and pairwise sums; with
+// LOCKSTEP_TOKEN_PAIRS too, the panel product comes from SMMLA. Weights are signed bytes: those below 8 bits are small
+// non-negative numbers, so they are as well. See avx512.h for what each operation means.
 #pragma once
 
 #include <arm_neon.h>
@@ -14,15 +14,19 @@
 namespace lockstep::kernels {
 namespace {
 
-#if defined(LOCKSTEP_DOTPROD)
+#if defined(LOCKSTEP_TOKEN_PAIRS)
+inline constexpr const char* kIsaName = "neon-i8mm";
+inline constexpr int kTileTokens = 4;
+#elif defined(LOCKSTEP_DOTPROD)
 inline constexpr const char* kIsaName = "neon-dotprod";
+// 32 registers: 3 tokens take 12 integer and 12 fp32 accumulators, 4 of weights and one of activations.
+inline constexpr int kTileTokens = 3;
 #else
 inline constexpr const char* kIsaName = "neon-base";
+inline constexpr int kTileTokens = 3;
 #endif
 inline constexpr bool kSignedEight = true;
-// 32 registers: 3 tokens take 12 integer and 12 fp32 accumulators, 4 of weights and one of activations.
 inline constexpr int kTileGroups = 1;
-inline constexpr int kTileTokens = 3;
 inline constexpr int kFloatTileGroups = 1;
 inline constexpr int kFloatTileTokens = 6;
 inline constexpr int kStreamAccumulators = 4;
@@ -259,6 +263,55 @@ template <int bits>
 LOCKSTEP_INLINE Ints finish_dot(const Dot<bits>& dot) {
   return dot.sum;
 }
+
+#if defined(LOCKSTEP_TOKEN_PAIRS)
+
+// Two tokens' eight activations each.
+struct TokenPair {
+  int8x16_t v;
+};
+LOCKSTEP_INLINE TokenPair load_pair(const int8_t* first, const int8_t* second) {
+  return {vcombine_s8(vld1_s8(first), vld1_s8(second))};
+}
+// Two lines of 16 rows x 4 elements become rows 0-7 and rows 8-15, of 8 elements each.
+LOCKSTEP_INLINE void interleave_dwords(Bytes& x, Bytes& y) {
+  const auto low = [](uint8x16_t v, uint8x16_t w) {
+    return vreinterpretq_u8_u32(vzip1q_u32(vreinterpretq_u32_u8(v), vreinterpretq_u32_u8(w)));
+  };
+  const auto high = [](uint8x16_t v, uint8x16_t w) {
+    return vreinterpretq_u8_u32(vzip2q_u32(vreinterpretq_u32_u8(v), vreinterpretq_u32_u8(w)));
+  };
+  const Bytes first = {low(x.a, y.a), high(x.a, y.a), low(x.b, y.b), high(x.b, y.b)};
+  y = {low(x.c, y.c), high(x.c, y.c), low(x.d, y.d), high(x.d, y.d)};
+  x = first;
+}
+
+// Sums of 16 rows x 2 tokens; a register holds two rows: row 0 of the first and second token, row 1 of the first and
+// second.
+struct PairDot {
+  Ints low, high;  // rows 0-7, rows 8-15
+};
+LOCKSTEP_INLINE PairDot start_pair(int32_t first, int32_t second) {
+  const int32x2_t both = vset_lane_s32(second, vdup_n_s32(first), 1);
+  const int32x4_t v = vcombine_s32(both, both);
+  return {{v, v, v, v}, {v, v, v, v}};
+}
+LOCKSTEP_INLINE void add_pair(PairDot& dot, Bytes low, Bytes high, TokenPair a) {
+  const auto multiply = [a](int32x4_t sum, uint8x16_t w) { return vmmlaq_s32(sum, vreinterpretq_s8_u8(w), a.v); };
+  dot.low = each<Ints>(multiply, dot.low, low);
+  dot.high = each<Ints>(multiply, dot.high, high);
+}
+LOCKSTEP_INLINE Ints first_of_pair(const PairDot& dot) {
+  return {vuzp1q_s32(dot.low.a, dot.low.b), vuzp1q_s32(dot.low.c, dot.low.d), vuzp1q_s32(dot.high.a, dot.high.b),
+          vuzp1q_s32(dot.high.c, dot.high.d)};
+}
+LOCKSTEP_INLINE Ints second_of_pair(const PairDot& dot) {
+  return {vuzp2q_s32(dot.low.a, dot.low.b), vuzp2q_s32(dot.low.c, dot.low.d), vuzp2q_s32(dot.high.a, dot.high.b),
+          vuzp2q_s32(dot.high.c, dot.high.d)};
+}
+
+#endif
+
 LOCKSTEP_INLINE Bytes travelling_eight(Bytes q) {
   return q;
 }

@@ -165,10 +165,11 @@ TEST_P(EveryTable, RotatesLikeTheDefinition) {
 }
 
 TEST_P(EveryTable, AttendsLikeTheDefinition) {
-  for (const auto type : {CacheType::kF16, CacheType::kF32}) {
-    for (const int64_t head_dim : {16, 32, 48, 64, 80, 96, 128, 256}) {
+  for (const auto type : {CacheType::kF16, CacheType::kF32, CacheType::kQ8_0}) {
+    for (const int64_t head_dim : {16, 32, 40, 48, 64, 80, 96, 128, 256}) {
+      if (type == CacheType::kQ8_0 && head_dim % kScaleGroup != 0) continue;
       for (const int64_t n_positions : {1, 2, 15, 16, 17, 31, 64, 100, 127, 128}) {
-        for (const int64_t n_group : {1, 3, 4, 8}) {
+        for (const int64_t n_group : {1, 2, 3, 4, 5, 7, 8, 12}) {
           RandomData random(static_cast<uint64_t>(head_dim * 1000 + n_positions));
           const AttentionCase c = forge::random_attention(type, head_dim, n_positions, n_group, random);
           const forge::AttentionResult wanted = c.run(kDefinition);

@@ -25,8 +25,7 @@ struct AttentionCase {
 
   // Positions past n_positions hold NaN, as another sequence's leftovers might: they must not matter.
   [[nodiscard]] AttentionResult run(const kernels::KernelTable& table) const {
-    const auto element_bytes = type == kernels::CacheType::kF16 ? 2 : 4;
-    const auto chunk_bytes = static_cast<size_t>(kernels::kChunk * head_dim * element_bytes);
+    const auto chunk_bytes = static_cast<size_t>(kernels::cache_chunk_bytes(type, head_dim));
     AttentionResult result = {std::vector<uint8_t>(chunk_bytes, 0xff), std::vector<uint8_t>(chunk_bytes, 0xff), {}, {}};
     for (int64_t p = 0; p < n_positions; ++p) {
       table.append_k[static_cast<int>(type)](result.k.data(), p, keys.data() + p * head_dim, head_dim);

@@ -67,7 +67,9 @@ void load_chunk(const LinearJob& job, int64_t row, int64_t k, int64_t n, float* 
 template <int n_groups, int n_tokens>
 [[gnu::noinline]] void float_tile(const float* panel, const float* x, int64_t x_stride, int64_t n, float* acc) {
   Floats p[n_groups][n_tokens];
+  LOCKSTEP_UNROLL
   for (int g = 0; g < n_groups; ++g) {
+    LOCKSTEP_UNROLL
     for (int t = 0; t < n_tokens; ++t) p[g][t] = zero();
   }
   for (int64_t k = 0; k < n; ++k) {
@@ -81,7 +83,9 @@ template <int n_groups, int n_tokens>
       for (int g = 0; g < n_groups; ++g) p[g][t] = fma(w[g], a, p[g][t]);
     }
   }
+  LOCKSTEP_UNROLL
   for (int t = 0; t < n_tokens; ++t) {
+    LOCKSTEP_UNROLL
     for (int g = 0; g < n_groups; ++g) {
       float* sum = acc + (t * n_groups + g) * kRowsPerGroup;
       store(sum, load(sum) + p[g][t]);

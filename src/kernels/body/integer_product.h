@@ -39,17 +39,19 @@ Corrections make_corrections(const Activations& a, int64_t n_cols, std::byte*& s
   return c;
 }
 
-// Stores one vector of outputs: 16 rows of one token, of which the first n_rows exist.
+// The end of a matrix whose rows do not fill a group.
+[[gnu::noinline]] inline void store_last_rows(float* out, int64_t n, bool add, Floats value) {
+  float lanes[kRowsPerGroup];
+  store(lanes, value);
+  for (int64_t i = 0; i < n; ++i) out[i] = add ? out[i] + lanes[i] : lanes[i];
+}
+
+// Stores one vector of outputs: 16 rows of one token, of which those below row_end exist.
 LOCKSTEP_INLINE void store_rows(const LinearJob& job, int64_t token, int64_t row, Floats value) {
   float* out = job.out + token * job.out_stride + row;
   const int64_t n = job.row_end - row;
-  if (n >= kRowsPerGroup) {
-    store(out, job.add ? load(out) + value : value);
-    return;
-  }
-  float lanes[kRowsPerGroup];
-  store(lanes, value);
-  for (int64_t i = 0; i < n; ++i) out[i] = job.add ? out[i] + lanes[i] : lanes[i];
+  if (n < kRowsPerGroup) return store_last_rows(out, n, job.add, value);
+  store(out, job.add ? load(out) + value : value);
 }
 
 // ---- streaming ----
@@ -60,11 +62,11 @@ LOCKSTEP_INLINE void stream_bundle(const std::byte* unit, const TokenCursor<n_to
   Bytes w[F::kOuts];
   F::template load<stage, bundle>(unit, w);
   const int8_t* q = at.q + stage * F::kSubs * F::kGroup;
-LOCKSTEP_UNROLL
+  LOCKSTEP_UNROLL
   for (int o = 0; o < F::kOuts; ++o) {
     // How manieth addition this is to its sub-block's accumulator, at most: a bound is all that narrow CPUs need.
     constexpr int line = F::kSubs == 1 ? bundle * F::kOuts : bundle % kPerSub;
-LOCKSTEP_UNROLL
+    LOCKSTEP_UNROLL
     for (int t = 0; t < n_tokens; ++t) {
       const Quad a = broadcast_quad(q + t * at.q_stride + F::sub(bundle, o) * F::kGroup + 4 * F::quad(bundle, o));
       if (F::kSubs == 1 && o == 1) {
@@ -80,9 +82,9 @@ LOCKSTEP_UNROLL
 template <typename F, int n_tokens, int stage>
 LOCKSTEP_INLINE void stream_stage(const std::byte* unit, const float* buffer, const TokenCursor<n_tokens>& at, Floats (&acc)[n_tokens]) {
   Dot<F::kBits> dot[F::kSubs][n_tokens];
-LOCKSTEP_UNROLL
+  LOCKSTEP_UNROLL
   for (int s = 0; s < F::kSubs; ++s) {
-LOCKSTEP_UNROLL
+    LOCKSTEP_UNROLL
     for (int t = 0; t < n_tokens; ++t) {
       if constexpr (F::kZero != 0) {
         dot[s][t] = start_dot<F::kBits>(at.start + t * at.correction_stride + stage * F::kSubs + s);
@@ -92,11 +94,11 @@ LOCKSTEP_UNROLL
     }
   }
   stream_bundle<F, n_tokens, stage, 0>(unit, at, dot);
-LOCKSTEP_UNROLL
+  LOCKSTEP_UNROLL
   for (int s = 0; s < F::kSubs; ++s) {
     const int sub = stage * F::kSubs + s;
     const Floats ws = F::ws(unit, buffer, sub);
-LOCKSTEP_UNROLL
+    LOCKSTEP_UNROLL
     for (int t = 0; t < n_tokens; ++t) {
       const Ints sum = F::kZero != 0 ? finish_dot<F::kBits>(dot[s][t], at.start + t * at.correction_stride + sub) : finish_dot<F::kBits>(dot[s][t]);
       acc[t] = fma(to_float(sum), ws * broadcast(at.scale + t * at.scale_stride + sub * F::kGroup / kScaleGroup), acc[t]);
@@ -113,6 +115,7 @@ template <typename F, int n_tokens>
   const std::byte* unit = job.w.data + static_cast<uint64_t>(row) * job.w.row_bytes;
   TokenCursor<n_tokens> at = cursor<F, n_tokens>(job.a, c, first);
   Floats acc[n_tokens];
+  LOCKSTEP_UNROLL
   for (int t = 0; t < n_tokens; ++t) acc[t] = zero();
   for (int64_t b = 0; b < n_blocks; ++b) {
     // One burst for a whole unit: prefetches spread between the products cost a tenth of the bandwidth.
@@ -126,6 +129,7 @@ template <typename F, int n_tokens>
     if constexpr (F::kZero != 0) at.start += F::kBlock / F::kGroup;
     if constexpr (F::kHasMin) at.minimum += F::kBlock / F::kGroup;
   }
+  LOCKSTEP_UNROLL
   for (int t = 0; t < n_tokens; ++t) store_rows(job, first + t, row, acc[t]);
 }
 
@@ -153,13 +157,15 @@ template <typename P, int n_groups, int n_tokens>
 [[gnu::noinline]] void tile(const LinearJob& job, const Corrections& c, const std::byte* panel, int64_t row, int64_t first) {
   TokenCursor<n_tokens> at = cursor<P, n_tokens>(job.a, c, first);
   Floats acc[n_groups][n_tokens];
+  LOCKSTEP_UNROLL
   for (int g = 0; g < n_groups; ++g) {
+    LOCKSTEP_UNROLL
     for (int t = 0; t < n_tokens; ++t) acc[g][t] = zero();
   }
   const int64_t n_blocks = job.w.n_cols / P::kGroup;
   constexpr int kPerScale = kScaleGroup / P::kGroup;
   for (int64_t b = 0; b < n_blocks; b += kPerScale) {
-LOCKSTEP_UNROLL
+    LOCKSTEP_UNROLL
     for (int half = 0; half < kPerScale; ++half) {
       tile_block<P, n_groups, n_tokens>(panel, at, acc);
       panel += P::kLines * n_groups * 64;
@@ -169,8 +175,10 @@ LOCKSTEP_UNROLL
     }
     at.scale += 1;
   }
+  LOCKSTEP_UNROLL
   for (int g = 0; g < n_groups; ++g) {
-    if (row + g * kRowsPerGroup >= job.row_end) break;
+    if (row + g * kRowsPerGroup >= job.row_end) return;
+    LOCKSTEP_UNROLL
     for (int t = 0; t < n_tokens; ++t) store_rows(job, first + t, row + g * kRowsPerGroup, acc[g][t]);
   }
 }

@@ -101,6 +101,7 @@ int stream(Completer& completer, const Request& request, Output& output) {
   text.write(decoder.flush());
   text.end();
   if (output.inside_line()) print_line_end();
+  print_warnings(completer.tokenizer());
   print_note(statistics_line(generated, request.prompt.size()));
   return exit_status();
 }
@@ -116,15 +117,19 @@ int run_complete(CompleteOptions& options, Output& output) {
   settle_model_argument(options.model, options.prompt.positional);
   const GenerationSettings settings = generation_settings(options.generation);
   check(options, settings);
+  const RawPrompt prompt = read_prompt(options.prompt);
   Completer completer(options.model);
   if (options.prompt.from_stdin_jsonl) {
-    return serve_lines(output, [&](std::string_view line) {
+    const int status = serve_lines(output, [&](std::string_view line) {
       return completer.answer(parse_request(line, settings, completer.tokenizer()));
     });
+    if (status == kExitDone) print_warnings(completer.tokenizer());
+    return status;
   }
-  const Request request = {encode_prompt(options.prompt, completer.tokenizer()), settings};
+  const Request request = {encode_prompt(prompt, completer.tokenizer()), settings};
   if (!options.json) return stream(completer, request, output);
   output.write_line(completer.answer(request));
+  print_warnings(completer.tokenizer());
   return exit_status();
 }
 

@@ -1,8 +1,8 @@
 // `lockstep info`: what a GGUF file holds, for scripts and for people. Pure functions of an open file.
 #pragma once
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "gguf/model_file.h"
 
@@ -14,7 +14,7 @@ namespace lockstep {
 // from 0.
 nlohmann::ordered_json info_json(const gguf::ModelFile& model, bool full);
 
-// The same for people: long values cut, control bytes escaped.
-void print_info(const gguf::ModelFile& model, std::FILE* out);
+// The same for people, in lines: long values cut, control bytes escaped.
+[[nodiscard]] std::string info_text(const gguf::ModelFile& model);
 
 }  // namespace lockstep

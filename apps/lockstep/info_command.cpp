@@ -20,7 +20,7 @@ int run_info(InfoOptions& options, Output& output) {
   if (options.json) {
     output.write_line(info_json(model, options.full));
   } else {
-    print_info(model, output.file());
+    output.write(info_text(model));
   }
   return kExitDone;
 }

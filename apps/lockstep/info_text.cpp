@@ -148,7 +148,7 @@ void add_memory(std::string& out, const ModelMemory& memory) {
 
 }  // namespace
 
-void print_info(const gguf::ModelFile& model, std::FILE* out) {
+std::string info_text(const gguf::ModelFile& model) {
   std::string text;
   add_header(text, model);
   add_metadata(text, model.metadata());
@@ -156,7 +156,7 @@ void print_info(const gguf::ModelFile& model, std::FILE* out) {
   const ModelMemory memory = measure_memory(model);
   add_sizes(text, memory);
   add_memory(text, memory);
-  std::fwrite(text.data(), 1, text.size(), out);
+  return text;
 }
 
 }  // namespace lockstep

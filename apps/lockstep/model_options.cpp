@@ -70,23 +70,21 @@ void add_compute_options(CLI::App& command, ModelOptions& options) {
 }
 
 void settle_model_argument(ModelOptions& options) {
-  if (!options.flag.empty() && !options.positional.empty()) {
-    fail(ErrorCode::kUsage, "the model is given twice, by -m and as \"{}\"", printable(options.positional));
+  if (!options.flag.empty() && options.positional) {
+    fail(ErrorCode::kUsage, "the model is given twice, by -m and as \"{}\"", printable(*options.positional));
   }
-  std::string none;
+  std::optional<std::string> none;
   settle_model_argument(options, none);
 }
 
-void settle_model_argument(ModelOptions& options, std::string& next) {
+void settle_model_argument(ModelOptions& options, std::optional<std::string>& next) {
   if (!options.flag.empty()) {
-    if (!options.positional.empty()) {
-      if (!next.empty())
-        fail(ErrorCode::kUsage, "the model is given twice, by -m and as \"{}\"", printable(options.positional));
-      next = std::exchange(options.positional, "");
+    if (next) {
+      fail(ErrorCode::kUsage, "the model is given twice, by -m and as \"{}\"", printable(*options.positional));
     }
-    options.positional = options.flag;
+    next = std::exchange(options.positional, options.flag);
   }
-  if (options.positional.empty()) fail(ErrorCode::kUsage, "no MODEL is given");
+  if (!options.positional) fail(ErrorCode::kUsage, "no MODEL is given");
 }
 
 engine::EngineOptions engine_options(const ModelOptions& options) {
@@ -94,14 +92,15 @@ engine::EngineOptions engine_options(const ModelOptions& options) {
 }
 
 std::filesystem::path model_path(const ModelOptions& options) {
-  return find_model(options.positional, model_folders());
+  return find_model(*options.positional, model_folders());
 }
 
 tokenizer::Tokenizer load_tokenizer(const ModelOptions& options) {
-  const gguf::ModelFile file = gguf::ModelFile::open(model_path(options));
-  tokenizer::Tokenizer tokenizer = tokenizer::Tokenizer::load(file.metadata());
+  return tokenizer::Tokenizer::load(gguf::ModelFile::open(model_path(options)).metadata());
+}
+
+void print_warnings(const tokenizer::Tokenizer& tokenizer) {
   for (const std::string& warning : tokenizer.warnings()) print_warning(warning);
-  return tokenizer;
 }
 
 LoadedModel load_model(const ModelOptions& options) {
@@ -116,7 +115,6 @@ LoadedModel load_model(const ModelOptions& options) {
   loaded.engine = engine::Engine::load(loaded.path, with_progress);
   loaded.load_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   line.clear();
-  for (const std::string& warning : loaded.engine->tokenizer().warnings()) print_warning(warning);
   return loaded;
 }
 

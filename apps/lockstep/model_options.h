@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/engine.h"
@@ -13,8 +14,8 @@ namespace lockstep {
 
 // The texts as given; looked at after the whole command line has been read.
 struct ModelOptions {
-  std::string positional;  // MODEL
-  std::string flag;        // -m
+  std::optional<std::string> positional;  // MODEL
+  std::string flag;                       // -m
   std::string ctx_size = "0";
   std::string batch_size = "512";
   std::string threads = "0";
@@ -29,7 +30,7 @@ void add_model_argument(CLI::App& command, ModelOptions& options);
 void add_compute_options(CLI::App& command, ModelOptions& options);
 
 // With -m, what stands in MODEL's place is the first of the other arguments: it is moved to `next`, which must be free.
-void settle_model_argument(ModelOptions& options, std::string& next);
+void settle_model_argument(ModelOptions& options, std::optional<std::string>& next);
 void settle_model_argument(ModelOptions& options);  // where there are no other arguments
 
 // Error kUsage for a value that no model could take.
@@ -37,8 +38,11 @@ void settle_model_argument(ModelOptions& options);  // where there are no other 
 
 [[nodiscard]] std::filesystem::path model_path(const ModelOptions& options);
 
-// Of the model's metadata alone; prints its warnings.
+// Of the model's metadata alone.
 [[nodiscard]] tokenizer::Tokenizer load_tokenizer(const ModelOptions& options);
+
+// What was odd about the file and tolerated, for the end of a run: where something fails, the error is the first line.
+void print_warnings(const tokenizer::Tokenizer& tokenizer);
 
 struct LoadedModel {
   std::filesystem::path path;
@@ -46,7 +50,7 @@ struct LoadedModel {
   double load_ms;
 };
 
-// Loads with a progress line on a terminal; prints the warnings of the file. Interrupted when the user gave up.
+// Loads with a progress line on a terminal. Throws Interrupted when the user gave up.
 [[nodiscard]] LoadedModel load_model(const ModelOptions& options);
 
 }  // namespace lockstep

@@ -50,11 +50,12 @@ int64_t parse_integer(std::string_view option, std::string_view text, IntegerRan
   return value;
 }
 
-uint64_t parse_unsigned(std::string_view option, std::string_view text) {
+std::optional<uint64_t> parse_seed(std::string_view option, std::string_view text) {
+  if (text == "-1") return std::nullopt;
   uint64_t value = 0;
   if (parse_whole(text, value) != std::errc()) {
-    fail(ErrorCode::kBadRequest, "option {}: \"{}\" is not a whole number of 0 to 18446744073709551615", option,
-         printable(text));
+    fail(ErrorCode::kBadRequest, "option {}: {} is not a whole number of 0 to 18446744073709551615, or -1 (random)",
+         option, printable(text));
   }
   return value;
 }

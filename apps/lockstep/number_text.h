@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -17,7 +18,8 @@ struct IntegerRange {
 // Errors of all: kBadRequest, "option NAME: ...".
 [[nodiscard]] int64_t parse_integer(std::string_view option, std::string_view text, IntegerRange range);
 [[nodiscard]] float parse_float(std::string_view option, std::string_view text);
-[[nodiscard]] uint64_t parse_unsigned(std::string_view option, std::string_view text);
+// -1 is no seed: a random one.
+[[nodiscard]] std::optional<uint64_t> parse_seed(std::string_view option, std::string_view text);
 
 // "1,2,3" as token ids, which are not yet held against a vocabulary.
 [[nodiscard]] std::vector<int32_t> parse_ids(std::string_view option, std::string_view text);

@@ -17,10 +17,11 @@ bool given(const CLI::Option* option) {
   return option != nullptr && option->count() > 0;
 }
 
-// The next byte of standard input, EOF at its end. Error kIo when it cannot be read.
+// The next byte of standard input, EOF at its end. Error kIo when it cannot be read; a closed one has simply ended.
 int next_byte() {
   const int byte = std::getc(stdin);
-  if (byte == EOF && std::ferror(stdin) != 0) fail(ErrorCode::kIo, "standard input: {}", std::strerror(errno));
+  if (byte == EOF && std::ferror(stdin) != 0 && errno != EBADF)
+    fail(ErrorCode::kIo, "standard input: {}", std::strerror(errno));
   return byte;
 }
 
@@ -57,7 +58,7 @@ void add_prompt_options(CLI::App& command, PromptSource& source, const std::stri
 }
 
 void check_prompt_source(const PromptSource& source) {
-  int n_sources = source.positional.empty() ? 0 : 1;
+  int n_sources = source.positional ? 1 : 0;
   std::string forms = "a text, -p, -f";
   for (const CLI::Option* option : {source.flag, source.file}) n_sources += given(option) ? 1 : 0;
   for (const CLI::Option* option : {source.ids, source.jsonl}) {
@@ -69,23 +70,17 @@ void check_prompt_source(const PromptSource& source) {
   if (given(source.ids)) as_usage([&] { return parse_ids("ids", source.ids_text); });
 }
 
-bool has_ids(const PromptSource& source) {
-  return given(source.ids);
+RawPrompt read_prompt(const PromptSource& source) {
+  if (given(source.ids)) return {parse_ids("ids", source.ids_text), ""};
+  if (given(source.flag)) return {std::nullopt, source.flag_text};
+  if (given(source.file))
+    return {std::nullopt, source.file_name == "-" ? all_of_stdin() : read_text_file(source.file_name)};
+  return {std::nullopt, source.positional.value_or("")};
 }
 
-std::vector<int32_t> prompt_ids(const PromptSource& source) {
-  return parse_ids("ids", source.ids_text);
-}
-
-std::string prompt_text(const PromptSource& source) {
-  if (given(source.flag)) return source.flag_text;
-  if (!given(source.file)) return source.positional;
-  return source.file_name == "-" ? all_of_stdin() : read_text_file(source.file_name);
-}
-
-std::vector<tokenizer::TokenId> encode_prompt(const PromptSource& source, const tokenizer::Tokenizer& tokenizer) {
-  if (has_ids(source)) return prompt_ids(source);
-  return tokenizer.encode(prompt_text(source), {.add_special = true, .parse_special = true});
+std::vector<tokenizer::TokenId> encode_prompt(const RawPrompt& prompt, const tokenizer::Tokenizer& tokenizer) {
+  if (prompt.ids) return *prompt.ids;
+  return tokenizer.encode(prompt.text, {.add_special = true, .parse_special = true});
 }
 
 void for_each_input_line(const std::function<void(std::string_view)>& visit) {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,7 @@
 namespace lockstep {
 
 struct PromptSource {
-  std::string positional;
+  std::optional<std::string> positional;
   CLI::Option* flag = nullptr;   // -p
   CLI::Option* file = nullptr;   // -f
   CLI::Option* ids = nullptr;    // --ids, null where the command has none
@@ -32,13 +33,16 @@ void add_prompt_options(CLI::App& command, PromptSource& source, const std::stri
 // Error kUsage unless exactly one source is given and its ids are numbers.
 void check_prompt_source(const PromptSource& source);
 
-[[nodiscard]] bool has_ids(const PromptSource& source);
-[[nodiscard]] std::vector<int32_t> prompt_ids(const PromptSource& source);
-// The raw bytes. `-f -` is standard input.
-[[nodiscard]] std::string prompt_text(const PromptSource& source);
+// A prompt before there is a vocabulary: ids, or else a text.
+struct RawPrompt {
+  std::optional<std::vector<tokenizer::TokenId>> ids;
+  std::string text;
+};
+// Reads the file, raw bytes, where one is given; `-f -` is standard input.
+[[nodiscard]] RawPrompt read_prompt(const PromptSource& source);
 
-// The prompt as ids, whatever form it has: a text with special tokens recognised and added by the file's rule.
-[[nodiscard]] std::vector<tokenizer::TokenId> encode_prompt(const PromptSource& source,
+// A text has its special tokens recognised, and added by the file's rule; ids are taken as they are.
+[[nodiscard]] std::vector<tokenizer::TokenId> encode_prompt(const RawPrompt& prompt,
                                                             const tokenizer::Tokenizer& tokenizer);
 
 // Calls visit(line) for every line of standard input that is not blank, without its end, until the user interrupts.

@@ -27,10 +27,7 @@ struct FromText {
   void operator()(const FloatOption& option) const {
     settings.generate.sampling.*option.slot = parse_float(key, texts.back());
   }
-  void operator()(const SeedOption&) const {
-    settings.seed.reset();
-    if (texts.back() != "-1") settings.seed = parse_unsigned(key, texts.back());
-  }
+  void operator()(const SeedOption&) const { settings.seed = parse_seed(key, texts.back()); }
   void operator()(const FlagOption& option) const { settings.generate.*option.slot = true; }
   void operator()(const StagesOption&) const {
     settings.generate.sampling.stages = sampling::parse_stages(texts.back());
@@ -76,7 +73,7 @@ struct FromJson {
   void operator()(const SeedOption&) const {
     settings.seed.reset();
     if (value.is_number_integer() && value == -1) return;
-    if (!value.is_number_unsigned()) fail_type("a whole number of 0 to 18446744073709551615, or -1 for a random seed");
+    if (!value.is_number_unsigned()) fail_type("a whole number of 0 to 18446744073709551615, or -1 (random)");
     settings.seed = value.get<uint64_t>();
   }
   void operator()(const FlagOption& option) const {

@@ -58,16 +58,17 @@ int run_tokenize(TokenizeOptions& options, Output& output) {
   const bool from_jsonl = options.prompt.from_stdin_jsonl;
   if (from_jsonl && options.no_special)
     fail(ErrorCode::kUsage, "--stdin-jsonl answers both forms, without --no-special");
-  const std::string text = from_jsonl ? "" : prompt_text(options.prompt);
+  const RawPrompt prompt = read_prompt(options.prompt);
   const Tokenizer tokenizer = load_tokenizer(options.model);
   if (from_jsonl) return answer_lines(tokenizer, output);
   const bool special = !options.no_special;
-  const std::vector<TokenId> ids = tokenizer.encode(text, {.add_special = special, .parse_special = special});
+  const std::vector<TokenId> ids = tokenizer.encode(prompt.text, {.add_special = special, .parse_special = special});
   if (options.json) {
     output.write_line(pieces_json(tokenizer, ids));
   } else {
     print_pieces(tokenizer, ids, output);
   }
+  print_warnings(tokenizer);
   return kExitDone;
 }
 

@@ -24,8 +24,9 @@ int run_trace(TraceOptions& options, Output&) {
   settle_model_argument(options.model, options.prompt.positional);
   check_prompt_source(options.prompt);
   if (options.logits_file.empty()) fail(ErrorCode::kUsage, "trace needs --logits FILE");
+  const RawPrompt prompt = read_prompt(options.prompt);
   LoadedModel loaded = load_model(options.model);
-  const std::vector<tokenizer::TokenId> ids = encode_prompt(options.prompt, loaded.engine->tokenizer());
+  const std::vector<tokenizer::TokenId> ids = encode_prompt(prompt, loaded.engine->tokenizer());
   engine::Session session(*loaded.engine);
   ProgressLine progress("prompt:", "tokens", 1);
   session.set_progress([&](int64_t done, int64_t total) {
@@ -36,6 +37,7 @@ int run_trace(TraceOptions& options, Output&) {
   session.sync_all(ids, [&](int64_t, std::span<const float> logits) { file.write(logits); });
   file.close();
   progress.clear();
+  print_warnings(loaded.engine->tokenizer());
   print_note(fmt::format("logits of {} tokens, {} each, written to {}", ids.size(), loaded.engine->n_vocab(),
                          printable(options.logits_file, 200)));
   return kExitDone;

@@ -68,6 +68,7 @@ int run_tokenize(TokenizeOptions& options, Output& output) {
   } else {
     print_pieces(tokenizer, ids, output);
   }
+  output.flush();
   print_warnings(tokenizer);
   return kExitDone;
 }

@@ -1,0 +1,53 @@
+#include "json_text.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/error.h"
+
+namespace lockstep {
+namespace {
+
+std::string nested(size_t levels) {
+  return std::string(levels, '[') + std::string(levels, ']');
+}
+
+TEST(JsonText, DeepNestingIsRefusedAndNotFollowed) {
+  EXPECT_NO_THROW(static_cast<void>(parse_json(nested(64))));
+  EXPECT_THROW(static_cast<void>(parse_json(nested(65))), Error);
+  EXPECT_THROW(static_cast<void>(parse_json(std::string(1000000, '['))), Error);
+}
+
+TEST(JsonText, ASyntaxErrorIsOneLine) {
+  for (const char* text : {"", "{", "{\"a\":}", "nul", "{\"a\":1} x", "\"\xff\"", "{\"a\":1e999}"}) {
+    try {
+      static_cast<void>(parse_json(text));
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadRequest);
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    }
+  }
+}
+
+TEST(JsonText, TextThatIsNotUtf8HasItsBytesBesideIt) {
+  Json object;
+  set_text(object, "text", "a\xff");
+  EXPECT_EQ(dump_line(object), "{\"text\":\"a\xef\xbf\xbd\",\"bytes\":[97,255]}\n");
+  Json plain;
+  set_text(plain, "text", "a\n");
+  EXPECT_EQ(dump_line(plain), "{\"text\":\"a\\n\"}\n");
+}
+
+TEST(JsonText, NumbersThatAreNotFiniteAreNull) {
+  EXPECT_EQ(dump_line({{"x", std::numeric_limits<double>::infinity()}}), "{\"x\":null}\n");
+}
+
+TEST(JsonText, FloatsAreGivenAsPeopleWroteThem) {
+  EXPECT_EQ(dump_line(shortest(0.8f)), "0.8\n");
+  EXPECT_EQ(static_cast<float>(shortest(0.1f + 0.2f)), 0.1f + 0.2f);
+}
+
+}  // namespace
+}  // namespace lockstep

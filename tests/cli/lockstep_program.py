@@ -1,0 +1,70 @@
+"""Runs the program under test, which LOCKSTEP_BIN names, on the small models of tests/data/models."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+PROGRAM = os.environ.get("LOCKSTEP_BIN", "")
+MODELS = pathlib.Path(__file__).resolve().parent.parent / "data" / "models"
+MODEL = str(MODELS / "mini-llama.Q4_0.gguf")
+N_VOCAB = 2048
+TIMEOUT_S = 120
+
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+def start(*arguments, **options):
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([PROGRAM, *map(os.fsencode, map(os.fspath, arguments))], **{**pipes, **options})
+
+
+def run(*arguments, stdin=b"", **options):
+    """The finished process: returncode, stdout and stderr as bytes."""
+    process = start(*arguments, **options)
+    process.stdout_bytes, process.stderr_bytes = process.communicate(stdin, timeout=TIMEOUT_S)
+    return process
+
+
+def ids_text(ids):
+    return ",".join(map(str, ids))
+
+
+class ProgramTest(unittest.TestCase):
+    """Expectations that name what the program said when they fail."""
+
+    def expect_done(self, process):
+        self.assertEqual(process.returncode, DONE, process.stderr_bytes)
+        return process.stdout_bytes
+
+    def json_of(self, *arguments, **options):
+        """The one object that a successful run prints."""
+        lines = self.expect_done(run(*arguments, **options)).splitlines()
+        self.assertEqual(len(lines), 1, lines)
+        return json.loads(lines[0])
+
+    def expect_error(self, process, status, *words):
+        """One line on standard error, `lockstep: error: ...`, with all words; returns it."""
+        self.assertEqual(process.returncode, status, process.stderr_bytes)
+        lines = process.stderr_bytes.decode().splitlines()
+        self.assertEqual(len(lines), 1, lines)
+        self.assertTrue(lines[0].startswith("lockstep: error: "), lines[0])
+        for word in words:
+            self.assertIn(word, lines[0])
+        return lines[0].removeprefix("lockstep: error: ")
+
+    def answers_of(self, command, requests, status=DONE, options=()):
+        """The JSONL answers to requests: objects, or bytes taken as lines."""
+        lines = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in requests]
+        process = run(command, MODEL, "--stdin-jsonl", *options, stdin=b"\n".join(lines) + b"\n")
+        self.assertEqual(process.returncode, status, process.stderr_bytes)
+        answers = [json.loads(line) for line in process.stdout_bytes.splitlines()]
+        self.assertEqual(len(answers), len(lines))
+        return answers
+
+
+def main():
+    if not PROGRAM:
+        sys.exit("LOCKSTEP_BIN: expected the path of the program under test")
+    unittest.main()

@@ -40,8 +40,9 @@ class Keys {
   [[nodiscard]] int64_t uniform(std::string_view name, int64_t n_layers, std::optional<int64_t> absent, uint64_t high) const {
     const auto values = metadata_.find_uint_list(full(name));
     if (!values) return absent ? *absent : required(name, high);
-    if (values->size() != 1 && values->size() != static_cast<size_t>(n_layers)) {
-      fail(ErrorCode::kBadFile, "{} has {} values, expected one or {} (one a layer)", full(name), values->size(), n_layers);
+    const bool per_layer = std::holds_alternative<gguf::ArrayValue>(*metadata_.find(full(name)));
+    if (per_layer && values->size() != static_cast<size_t>(n_layers)) {
+      fail(ErrorCode::kBadFile, "{} has {} values, expected a number or {} values (one a layer)", full(name), values->size(), n_layers);
     }
     const uint64_t first = values->front();
     if (std::ranges::any_of(*values, [first](uint64_t v) { return v != first; })) {
@@ -96,6 +97,8 @@ void refuse_unknown_arithmetic(const Keys& keys) {
     const auto value = keys.metadata().find_float(keys.full(name));
     if (value && *value != 0.0f) fail(ErrorCode::kUnsupported, "{} is {}, which is not supported for this architecture", keys.full(name), *value);
   }
+  const float attention_factor = keys.optional_float("rope.scaling.attn_factor", 1.0f);
+  if (attention_factor != 1.0f) fail(ErrorCode::kUnsupported, "{} is {}, which is not supported", keys.full("rope.scaling.attn_factor"), attention_factor);
   const auto causal = keys.metadata().find_bool(keys.full("attention.causal"));
   if (causal && !*causal) fail(ErrorCode::kUnsupported, "{} is false, which is not supported", keys.full("attention.causal"));
 }

@@ -1,6 +1,7 @@
 #include "model/ops.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/checked.h"
 
@@ -17,8 +18,15 @@ kernels::Activations view(const ActivationBuffer& buffer, int64_t n_tokens, int6
           buffer.sum.data(), padded / kernels::kSumGroup, n_tokens};
 }
 
+bool all_finite(const float* x, int64_t n) noexcept {
+  uint32_t largest = 0;
+  for (int64_t i = 0; i < n; ++i) largest = std::max(largest, std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu);
+  return largest < 0x7f800000u;
+}
+
 // Rows [first, last) of `x` into the buffer: normalised (or copied), and quantized where the compute mode and the width allow.
 // A width that is no multiple of 32 occurs only before F32, F16 and BF16 matrices, whose products read fp32.
+// False when a value is not finite.
 bool prepare_rows(const Step& step, const float* x, int64_t width, const Vector* norm, const ActivationBuffer& buffer, exec::Range rows) noexcept {
   const kernels::Activations a = view(buffer, 0, width);
   bool finite = true;
@@ -32,6 +40,8 @@ bool prepare_rows(const Step& step, const float* x, int64_t width, const Vector*
     if (step.model.compute == Compute::kFast && width % kernels::kScaleGroup == 0) {
       finite &= step.kernels().quantize(row, width, buffer.q.data() + t * a.q_stride, buffer.scale.data() + t * a.scale_stride,
                                         buffer.sum.data() + t * a.sum_stride);
+    } else {
+      finite &= all_finite(row, width);
     }
   }
   return finite;
@@ -73,9 +83,11 @@ kernels::Activations quantize(const Step& step, const float* x, int64_t width, i
   return prepare(step, {x, width, nullptr}, layer, site, me);
 }
 
-void linear_logits(const Step& step, const Matrix& w, const kernels::Activations& a, exec::Member& me) noexcept {
+exec::Range linear_logits(const Step& step, const Matrix& w, const kernels::Activations& a, exec::Member& me) noexcept {
   const int64_t n_vocab = step.config().n_vocab;
-  product(step, w, a, {step.work.logits.data(), n_vocab, false}, me.range(n_vocab, kRowUnit), me);
+  const exec::Range mine = me.range(n_vocab, kRowUnit);
+  product(step, w, a, {step.work.logits.data(), n_vocab, false}, mine, me);
+  return mine;
 }
 
 void linear_add(const Step& step, const Matrix& w, const kernels::Activations& a, float* out, exec::Member& me) noexcept {

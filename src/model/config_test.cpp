@@ -1,0 +1,160 @@
+// Hyper-parameters: defaults, and every value that cannot be computed with refused by key and value.
+#include "model/config.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/error.h"
+
+namespace lockstep::model {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+// The keys of a small model, to be changed by a test.
+class Keys {
+ public:
+  explicit Keys(std::string arch = "llama") : arch_(std::move(arch)) {
+    entries_.push_back({"general.architecture", arch_});
+    set("block_count", uint32_t{4});
+    set("context_length", uint32_t{4096});
+    set("embedding_length", uint32_t{256});
+    set("feed_forward_length", uint32_t{704});
+    set("attention.head_count", uint32_t{8});
+    set("attention.layer_norm_rms_epsilon", 1e-5f);
+  }
+  Keys& set(const std::string& name, gguf::Value value) {
+    erase(name);
+    entries_.push_back({arch_ + "." + name, std::move(value)});
+    return *this;
+  }
+  Keys& erase(const std::string& name) {
+    std::erase_if(entries_, [&](const auto& entry) { return entry.key == arch_ + "." + name; });
+    return *this;
+  }
+  [[nodiscard]] Config load() const { return load_config(gguf::Metadata(entries_, "tiny.gguf"), 300); }
+
+ private:
+  std::string arch_;
+  std::vector<gguf::Metadata::Entry> entries_;
+};
+
+void expect_refusal(const Keys& keys, ErrorCode code, const std::vector<std::string>& words) {
+  try {
+    (void)keys.load();
+    ADD_FAILURE() << "loads in spite of " << words[0];
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    EXPECT_EQ(error.code(), code) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    for (const std::string& word : words)
+      EXPECT_NE(message.find(word), std::string::npos) << "no \"" << word << "\" in: " << message;
+  }
+}
+
+TEST(LoadConfig, FillsInTheDefaults) {
+  const Config c = Keys().load();
+  EXPECT_EQ(c.n_kv_heads, 8);
+  EXPECT_EQ(c.head_dim, 32);
+  EXPECT_EQ(c.rope.n_rot, 32);
+  EXPECT_EQ(c.rope.freq_base, 10000.0f);
+  EXPECT_EQ(c.rope.freq_scale, 1.0f);
+  EXPECT_EQ(c.n_vocab, 300);
+  EXPECT_EQ(c.n_layers, 4);
+  EXPECT_EQ(c.n_ff, 704);
+  EXPECT_EQ(c.attention_scale, 1.0f / std::sqrt(32.0f));
+  EXPECT_EQ(c.family->pairing, kernels::RopePairing::kAdjacent);
+  EXPECT_EQ(Keys("qwen2").load().family->pairing, kernels::RopePairing::kHalves);
+}
+
+TEST(LoadConfig, TakesIntegersOfAnyWidth) {
+  EXPECT_EQ(Keys().set("attention.head_count_kv", uint64_t{2}).load().n_kv_heads, 2);
+  EXPECT_EQ(Keys().set("attention.head_count_kv", int32_t{2}).load().n_kv_heads, 2);
+  EXPECT_EQ(Keys().set("attention.head_count_kv", uint8_t{4}).load().n_kv_heads, 4);
+}
+
+TEST(LoadConfig, RefusesHeadCountsThatDivideNothing) {
+  expect_refusal(Keys().set("attention.head_count", uint32_t{0}), ErrorCode::kBadFile,
+                 {"llama.attention.head_count", "is 0"});
+  expect_refusal(Keys().set("attention.head_count", uint32_t{7}), ErrorCode::kBadFile,
+                 {"llama.attention.head_count", "is 7", "256"});
+  expect_refusal(Keys().set("attention.head_count", uint32_t{512}), ErrorCode::kBadFile,
+                 {"llama.attention.head_count", "512"});
+  for (const uint32_t n : {0u, 3u, 16u}) {
+    expect_refusal(Keys().set("attention.head_count_kv", n), ErrorCode::kBadFile,
+                   {"llama.attention.head_count_kv", "is " + std::to_string(n)});
+  }
+  expect_refusal(Keys().set("attention.head_count_kv", int32_t{-2}), ErrorCode::kBadFile,
+                 {"llama.attention.head_count_kv", "-2"});
+}
+
+TEST(LoadConfig, RefusesBlockCountsOutOfRangeMissingOrInWords) {
+  expect_refusal(Keys().set("block_count", uint32_t{0}), ErrorCode::kBadFile, {"llama.block_count", "is 0"});
+  expect_refusal(Keys().set("block_count", uint32_t{1} << 31), ErrorCode::kBadFile,
+                 {"llama.block_count", "2147483648"});
+  expect_refusal(Keys().set("block_count", uint64_t{1} << 63), ErrorCode::kBadFile,
+                 {"llama.block_count", "9223372036854775808"});
+  expect_refusal(Keys().erase("block_count"), ErrorCode::kNotFound, {"llama.block_count"});
+  expect_refusal(Keys().set("block_count", std::string("four")), ErrorCode::kBadFile, {"llama.block_count", "string"});
+  expect_refusal(Keys().set("block_count", 4.0f), ErrorCode::kBadFile, {"llama.block_count", "f32"});
+}
+
+TEST(LoadConfig, RefusesOtherCountsThatAreZeroMissingOrHuge) {
+  for (const std::string name : {"embedding_length", "feed_forward_length", "context_length"}) {
+    expect_refusal(Keys().set(name, uint32_t{0}), ErrorCode::kBadFile, {"llama." + name, "is 0"});
+    expect_refusal(Keys().set(name, uint64_t{1} << 62), ErrorCode::kBadFile, {"llama." + name, "4611686018427387904"});
+    expect_refusal(Keys().erase(name), ErrorCode::kNotFound, {"llama." + name});
+  }
+}
+
+TEST(LoadConfig, RefusesAnEpsilonThatIsNotAboveZero) {
+  const std::string name = "attention.layer_norm_rms_epsilon";
+  for (const auto& [value, text] : std::vector<std::pair<float, std::string>>{
+           {0.0f, "is 0"}, {-1.0f, "is -1"}, {kNaN, "is nan"}, {std::numeric_limits<float>::infinity(), "is inf"}}) {
+    expect_refusal(Keys().set(name, value), ErrorCode::kBadFile, {"llama." + name, text});
+  }
+  expect_refusal(Keys().erase(name), ErrorCode::kNotFound, {"llama." + name});
+}
+
+TEST(LoadConfig, RefusesRotationsThatDoNotFitTheHead) {
+  expect_refusal(Keys().set("rope.dimension_count", uint32_t{7}), ErrorCode::kBadFile,
+                 {"llama.rope.dimension_count", "is 7", "32"});
+  expect_refusal(Keys().set("rope.dimension_count", uint32_t{0}), ErrorCode::kBadFile,
+                 {"llama.rope.dimension_count", "is 0"});
+  expect_refusal(Keys().set("rope.dimension_count", uint32_t{64}), ErrorCode::kBadFile,
+                 {"llama.rope.dimension_count", "is 64"});
+  expect_refusal(Keys().set("attention.key_length", uint32_t{33}).set("attention.value_length", uint32_t{33}),
+                 ErrorCode::kBadFile, {"33", "odd"});
+  for (const float base : {0.0f, -1.0f, kNaN, std::numeric_limits<float>::infinity()}) {
+    expect_refusal(Keys().set("rope.freq_base", base), ErrorCode::kBadFile, {"llama.rope.freq_base"});
+  }
+}
+
+TEST(LoadConfig, RefusesAnotherArchitectureWithTheListOfThoseSupported) {
+  expect_refusal(Keys("mamba"), ErrorCode::kUnsupported, {"general.architecture", "mamba", "llama", "qwen2"});
+  expect_refusal(Keys("Llama"), ErrorCode::kUnsupported, {"Llama"});
+  expect_refusal(Keys("a\nb"), ErrorCode::kUnsupported, {"a\\x0Ab"});
+  expect_refusal(Keys(""), ErrorCode::kUnsupported, {"general.architecture"});
+}
+
+TEST(LoadConfig, RefusesKeysWhoseArithmeticIsNotComputed) {
+  for (const std::string name : {"expert_count", "attention.sliding_window"}) {
+    expect_refusal(Keys().set(name, uint32_t{4}), ErrorCode::kUnsupported, {"llama." + name, "is 4"});
+    EXPECT_EQ(Keys().set(name, uint32_t{0}).load().n_layers, 4);
+  }
+  for (const std::string name :
+       {"logit_scale", "residual_scale", "attn_logit_softcapping", "final_logit_softcapping"}) {
+    expect_refusal(Keys().set(name, 2.0f), ErrorCode::kUnsupported, {"llama." + name, "is 2"});
+  }
+  expect_refusal(Keys().set("attention.causal", false), ErrorCode::kUnsupported, {"llama.attention.causal"});
+}
+
+TEST(LoadConfig, RefusesAnAttentionFactorOfScaledRotationRatherThanIgnoringIt) {
+  EXPECT_EQ(Keys().set("rope.scaling.attn_factor", 1.0f).load().n_layers, 4);
+  expect_refusal(Keys().set("rope.scaling.attn_factor", 1.2f), ErrorCode::kUnsupported,
+                 {"llama.rope.scaling.attn_factor", "1.2"});
+}
+
+}  // namespace
+}  // namespace lockstep::model

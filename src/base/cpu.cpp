@@ -7,6 +7,9 @@
 #include <string>
 #include <thread>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -40,13 +43,27 @@ int affinity_cpus() {
   return static_cast<int>(std::thread::hardware_concurrency());
 }
 
+#if defined(__x86_64__)
+// What __builtin_cpu_supports does not know on every compiler (Intel SDM volume 2, CPUID): leaf 1, ECX bit 29; leaf 7.1, EAX bit 4.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1u) != 0;
+}
+
+bool has_avx_vnni() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1u) != 0;
+}
+#endif
+
 }  // namespace
 
 CpuFeatures cpu_features() {
   CpuFeatures f;
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  f.fma = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+  f.fma = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c();
+  f.avx_vnni = f.fma && has_avx_vnni();
   f.avx512_vnni = f.fma && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
                   __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
                   __builtin_cpu_supports("avx512vnni") != 0;

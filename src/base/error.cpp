@@ -19,16 +19,24 @@ std::string_view to_string(ErrorCode code) {
   return "unknown";
 }
 
+namespace {
+
+// Characters that move a terminal, end a line or change the direction of what follows (Unicode categories Cc, Zl, Zp and the
+// bidirectional controls).
+bool is_control(uint32_t c) {
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+}  // namespace
+
 std::string printable(std::string_view text, size_t max_bytes) {
   std::string out;
   size_t i = 0;
   while (i < text.size()) {
     if (i >= max_bytes) return out + "...";
     const size_t length = utf8_valid_length(text.substr(i));
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool control = byte < 0x20 || byte == 0x7f || (length == 2 && byte == 0xc2 && static_cast<unsigned char>(text[i + 1]) < 0xa0);
-    if (length == 0 || control) {
-      fmt::format_to(std::back_inserter(out), "\\x{:02X}", byte);
+    if (length == 0 || is_control(utf8_decode(text.substr(i), length))) {
+      fmt::format_to(std::back_inserter(out), "\\x{:02X}", static_cast<unsigned char>(text[i]));
       i += 1;
     } else {
       out.append(text.substr(i, length));

@@ -94,7 +94,7 @@ void Team::meet() noexcept {
     arrived_.store(0, std::memory_order_relaxed);
     ticket_.store(0, std::memory_order_relaxed);
     n_syncs_.fetch_add(1, std::memory_order_relaxed);
-    generation_.store(generation + 1, std::memory_order_release);
+    generation_.fetch_add(1, std::memory_order_release);  // wraps after two days of tokens, as an atomic may
     generation_.notify_all();
   } else {
     wait_while(generation_, generation);

@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
+#include <deque>
 #include <random>
+#include <variant>
 
 #include "answer.h"
 #include "base/error.h"
 #include "commands.h"
+#include "engine/scheduler.h"
 #include "exit_status.h"
 #include "generation_flags.h"
 #include "interrupt.h"
@@ -24,11 +27,15 @@ using engine::Generated;
 using engine::Session;
 using tokenizer::TokenId;
 
+// The logits of one forward pass are kept for at most this many requests.
+constexpr int64_t kMostParallel = 64;
+
 struct CompleteOptions {
   ModelOptions model;
   PromptSource prompt;
   GenerationFlags generation;
   bool json = false;
+  std::string parallel = "1";
 };
 
 uint64_t random_seed() {
@@ -36,11 +43,39 @@ uint64_t random_seed() {
   return uint64_t{device()} << 32 | device();
 }
 
-// A loaded model that serves one request after another on one session: what they share of their prompts is computed
-// once, and the bits are those of a run alone.
+// The answer's JSON with the receipt of its model and request.
+class Answerer {
+ public:
+  explicit Answerer(const LoadedModel& loaded) : loaded_(loaded) {}
+
+  Json answer(const Generated& generated, std::span<const TokenId> prompt, const engine::GenerateOptions& options) {
+    Json result = answer_json(generated, prompt, loaded_.engine->tokenizer(), loaded_.load_ms);
+    if (model_receipt_.is_null()) model_receipt_ = model_receipt(loaded_.path, *loaded_.engine);
+    result["receipt"] = request_receipt(model_receipt_, options);
+    return result;
+  }
+
+ private:
+  const LoadedModel& loaded_;
+  Json model_receipt_;
+};
+
+engine::GenerateOptions with_seed(const GenerationSettings& settings) {
+  engine::GenerateOptions options = settings.generate;
+  options.sampling.seed = settings.seed ? *settings.seed : random_seed();
+  return options;
+}
+
+void check_logprobs(const engine::GenerateOptions& options, const engine::Engine& engine) {
+  if (options.logprobs <= engine.n_vocab()) return;
+  fail(ErrorCode::kBadRequest, "option logprobs: {} is out of range, expected 0 to {}, the tokens of the vocabulary", options.logprobs,
+       engine.n_vocab());
+}
+
+// Answers one request.
 class Completer {
  public:
-  explicit Completer(const ModelOptions& options) : loaded_(load_model(options)), session_(*loaded_.engine) {
+  explicit Completer(const LoadedModel& loaded) : loaded_(loaded), session_(*loaded_.engine) {
     session_.set_progress([this](int64_t done, int64_t total) {
       stop_if_interrupted();
       progress_.update(static_cast<uint64_t>(done), static_cast<uint64_t>(total));
@@ -49,13 +84,8 @@ class Completer {
 
   [[nodiscard]] const tokenizer::Tokenizer& tokenizer() const { return loaded_.engine->tokenizer(); }
 
-  Generated generate(std::span<const TokenId> prompt, const engine::GenerateOptions& options,
-                     const engine::OnToken& show = {}) {
-    if (options.logprobs > loaded_.engine->n_vocab()) {
-      fail(ErrorCode::kBadRequest,
-           "option logprobs: {} is out of range, expected 0 to {}, the tokens of the vocabulary", options.logprobs,
-           loaded_.engine->n_vocab());
-    }
+  Generated generate(std::span<const TokenId> prompt, const engine::GenerateOptions& options, const engine::OnToken& show = {}) {
+    check_logprobs(options, *loaded_.engine);
     progress_.clear();
     return engine::generate(session_, *loaded_.engine, prompt, options, [&](TokenId id) {
       progress_.clear();
@@ -63,26 +93,69 @@ class Completer {
     });
   }
 
-  Json answer(const Request& request) {
-    const engine::GenerateOptions options = with_seed(request.settings);
-    const Generated generated = generate(request.prompt, options);
-    Json result = answer_json(generated, request.prompt, tokenizer(), loaded_.load_ms);
-    if (model_receipt_.is_null()) model_receipt_ = model_receipt(loaded_.path, *loaded_.engine);
-    result["receipt"] = request_receipt(model_receipt_, options);
-    return result;
-  }
+ private:
+  const LoadedModel& loaded_;
+  Session session_;
+  ProgressLine progress_{"prompt:", "tokens", 1};
+};
 
-  static engine::GenerateOptions with_seed(const GenerationSettings& settings) {
-    engine::GenerateOptions options = settings.generate;
-    options.sampling.seed = settings.seed ? *settings.seed : random_seed();
-    return options;
+// Answers a request a line, up to `parallel` of them together in each forward pass, in the order of the lines. The bits are those of a run
+// alone; what requests share of their prompts with what a slot has computed is not computed again.
+class LineServer {
+ public:
+  LineServer(const LoadedModel& loaded, const GenerationSettings& defaults, int64_t parallel, Output& output)
+      : loaded_(loaded), defaults_(defaults), parallel_(parallel), output_(output), answerer_(loaded), scheduler_(*loaded.engine, parallel) {}
+
+  int serve() {
+    for_each_input_line([this](std::string_view line) {
+      submit(line);
+      while (n_running_ >= parallel_) step();
+    });
+    while (n_running_ > 0) step();
+    return interrupted() ? kExitInterrupted : status_;
   }
 
  private:
-  LoadedModel loaded_;
-  Session session_;
-  ProgressLine progress_{"prompt:", "tokens", 1};
-  Json model_receipt_;
+  void step() {
+    stop_if_interrupted();
+    scheduler_.step();
+    for (; !answers_.empty() && !answers_.front().is_null(); answers_.pop_front()) output_.write_line(answers_.front());
+  }
+
+  // A request takes its place in the order of answers now; its answer comes later, or, when it is not well formed, at once.
+  void submit(std::string_view line) {
+    Json& slot = answers_.emplace_back();
+    try {
+      const Request request = parse_request(line, defaults_, loaded_.engine->tokenizer());
+      const engine::GenerateOptions options = with_seed(request.settings);
+      check_logprobs(options, *loaded_.engine);
+      ++n_running_;
+      scheduler_.submit({request.prompt, options, [](TokenId) { return !interrupted(); },
+                         [this, &slot, request, options](const std::variant<Generated, Error>& result) {
+                           --n_running_;
+                           slot = std::holds_alternative<Error>(result) ? failure(std::get<Error>(result))
+                                                                        : answerer_.answer(std::get<Generated>(result), request.prompt, options);
+                         }});
+    } catch (const Error& error) {
+      slot = failure(error);
+    }
+    if (n_running_ == 0) step();
+  }
+
+  Json failure(const Error& error) {
+    status_ = kExitFailed;
+    return error_json(to_string(error.code()), error.what());
+  }
+
+  const LoadedModel& loaded_;
+  const GenerationSettings& defaults_;
+  int64_t parallel_;
+  Output& output_;
+  Answerer answerer_;
+  engine::Scheduler scheduler_;
+  std::deque<Json> answers_;  // of lines whose turn has not come yet; null while in the making. References stay valid at both ends.
+  int64_t n_running_ = 0;
+  int status_ = kExitDone;
 };
 
 int exit_status() {
@@ -97,7 +170,7 @@ int stream(Completer& completer, const Request& request, Output& output) {
     if (!completer.tokenizer().is_end_of_generation(id)) text.write(decoder.push(id));
     return true;
   };
-  const Generated generated = completer.generate(request.prompt, Completer::with_seed(request.settings), show);
+  const Generated generated = completer.generate(request.prompt, with_seed(request.settings), show);
   text.write(decoder.flush());
   text.end();
   if (output.inside_line()) print_line_end();
@@ -117,19 +190,23 @@ int run_complete(CompleteOptions& options, Output& output) {
   settle_model_argument(options.model, options.prompt.positional);
   const GenerationSettings settings = generation_settings(options.generation);
   check(options, settings);
+  const int64_t parallel = parse_integer("parallel", options.parallel, {1, kMostParallel});
+  if (parallel > 1 && !options.prompt.from_stdin_jsonl) fail(ErrorCode::kUsage, "--parallel needs --stdin-jsonl");
   const RawPrompt prompt = read_prompt(options.prompt);
-  Completer completer(options.model);
+  const LoadedModel loaded = load_model(options.model);
+  const tokenizer::Tokenizer& tokenizer = loaded.engine->tokenizer();
   if (options.prompt.from_stdin_jsonl) {
-    const int status = serve_lines(output, [&](std::string_view line) {
-      return completer.answer(parse_request(line, settings, completer.tokenizer()));
-    });
-    if (status == kExitDone) print_warnings(completer.tokenizer());
+    const int status = LineServer(loaded, settings, parallel, output).serve();
+    if (status == kExitDone) print_warnings(tokenizer);
     return status;
   }
-  const Request request = {encode_prompt(prompt, completer.tokenizer()), settings};
+  const Request request = {encode_prompt(prompt, tokenizer), settings};
+  Completer completer(loaded);
   if (!options.json) return stream(completer, request, output);
-  output.write_line(completer.answer(request));
-  print_warnings(completer.tokenizer());
+  const engine::GenerateOptions generate = with_seed(request.settings);
+  const Generated generated = completer.generate(request.prompt, generate);
+  output.write_line(Answerer(loaded).answer(generated, request.prompt, generate));
+  print_warnings(tokenizer);
   return exit_status();
 }
 
@@ -141,6 +218,9 @@ void add_complete_command(CLI::App& program, Action& chosen) {
   add_model_argument(command, options->model);
   add_prompt_options(command, options->prompt, "PROMPT", {.ids = true, .jsonl = true});
   command.add_flag("--json", options->json, "one JSON object with ids, text, timings and receipt");
+  command.add_option("--parallel", options->parallel, "with --stdin-jsonl: most requests that travel through the model together")
+      ->type_name("N")
+      ->capture_default_str();
   add_compute_options(command, options->model);
   add_generation_flags(command, options->generation);
 }

@@ -26,7 +26,8 @@ model::Compute parse_compute(const std::string& text) {
 kernels::CacheType parse_kv_type(const std::string& text) {
   if (text == "f16") return kernels::CacheType::kF16;
   if (text == "f32") return kernels::CacheType::kF32;
-  fail(ErrorCode::kBadRequest, "option kv-type: unknown type \"{}\", expected f16 or f32", printable(text));
+  if (text == "q8_0") return kernels::CacheType::kQ8_0;
+  fail(ErrorCode::kBadRequest, "option kv-type: unknown type \"{}\", expected f16, f32 or q8_0", printable(text));
 }
 
 engine::EngineOptions parse_engine_options(const ModelOptions& options) {
@@ -65,7 +66,7 @@ void add_compute_options(CLI::App& command, ModelOptions& options) {
   add(command, "-t,--threads", options.threads, "N", "threads; 0: one per usable CPU");
   add(command, "--compute", options.compute, "MODE",
       "fast: 8-bit activations; exact: weights dequantized exactly, 32-bit activations");
-  add(command, "--kv-type", options.kv_type, "TYPE", "f16 or f32: how keys and values are kept");
+  add(command, "--kv-type", options.kv_type, "TYPE", "f16, f32 or q8_0: how keys and values are kept");
   add(command, "--isa", options.isa, "NAME", "the kernel set; auto: the best that this CPU has");
 }
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "kernels/select.h"
+
 #include "model_hash.h"
 
 namespace lockstep {
@@ -104,12 +106,12 @@ Json logit_bias_json(const SamplingParams& p) {
 Json model_receipt(const std::filesystem::path& path, const engine::Engine& engine) {
   const gguf::ModelFile file = gguf::ModelFile::open(path);
   const model::Model& model = engine.model();
-  return {{"model", {{"tree_xxh128", tree_xxh128(file)}, {"bytes", total_bytes(file)}}},
+  return {{"model", {{"tree_xxh128", model.weights.tree_hash}, {"bytes", total_bytes(file)}}},
           {"template_xxh128", template_hash(file)},
           {"n_tensors", file.tensors().size()},
           {"isa", model.kernels->isa},
           {"compute", model.compute == model::Compute::kFast ? "fast" : "exact"},
-          {"kv_type", model.cache_type == kernels::CacheType::kF16 ? "f16" : "f32"},
+          {"kv_type", kernels::to_string(model.cache_type)},
           {"ctx", engine.ctx_size()},
           {"rope_set", nullptr}};
 }

@@ -5,6 +5,8 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "model/forward.h"
+#include "model/head.h"
+#include "sampling/sampler.h"
 
 namespace lockstep::engine {
 namespace {
@@ -44,11 +46,22 @@ Engine::Engine(const gguf::ModelFile& file, const EngineOptions& options)
       team_(thread_count(options.threads)),
       model_(model::load_model(file, static_cast<int64_t>(tokenizer_.n_tokens()), {options.isa, options.compute, options.kv_type, options.progress}, team_)),
       ctx_size_(context(model_.config, options.ctx_size)),
-      work_(model_.config, team_.size(), batch(options.batch_size, ctx_size_), std::min(kMaxLogits, batch(options.batch_size, ctx_size_)), ctx_size_) {}
+      work_(model_.config, team_.size(), batch(options.batch_size, ctx_size_), std::min(kMaxLogits, batch(options.batch_size, ctx_size_)), ctx_size_) {
+  shortlists_.resize(static_cast<size_t>(work_.max_logits));
+}
 
 std::span<const float> Engine::forward(model::Batch batch) {
   ++n_forward_;
   return model::forward(model_, batch, work_, team_);
+}
+
+static_assert(sampling::Sampler::kShortlist <= model::kShortlist);
+
+std::span<const sampling::Candidate> Engine::shortlist(int64_t row) {
+  auto& list = shortlists_[static_cast<size_t>(row)];
+  list.clear();
+  model::append_shortlist(work_, row, list);
+  return list;
 }
 
 }  // namespace lockstep::engine

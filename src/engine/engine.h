@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "exec/team.h"
 #include "gguf/model_file.h"
@@ -16,6 +17,7 @@
 #include "model/model.h"
 #include "model/weights.h"
 #include "model/workspace.h"
+#include "sampling/candidates.h"
 #include "tokenizer/tokenizer.h"
 
 namespace lockstep::engine {
@@ -49,6 +51,10 @@ class Engine {
   // See model::forward. The logits live until the next call.
   std::span<const float> forward(model::Batch batch);
 
+  // Of the last forward pass: candidates for the best tokens of the i-th row of logits (model::append_shortlist), empty when there is no
+  // such list. They live until the next call.
+  [[nodiscard]] std::span<const sampling::Candidate> shortlist(int64_t row);
+
   // Forward passes so far, and meetings of the team in them.
   [[nodiscard]] uint64_t n_forward() const noexcept { return n_forward_; }
   [[nodiscard]] uint64_t n_syncs() const noexcept { return team_.n_syncs(); }
@@ -61,6 +67,7 @@ class Engine {
   model::Model model_;
   int64_t ctx_size_;
   model::Workspace work_;
+  std::vector<std::vector<sampling::Candidate>> shortlists_;  // by row
   uint64_t n_forward_ = 0;
 };
 

@@ -62,7 +62,7 @@ Generation::Generation(Session& session, const Engine& engine, std::span<const T
 }
 
 void Generation::choose() {
-  const TokenId id = sampler_.sample(session_.logits(), result_.ids.size());
+  const TokenId id = sampler_.sample(session_.logits(), session_.shortlist(), result_.ids.size());
   if (logprobs_ >= 0) result_.steps.push_back(sampling::step_logprobs(session_.logits(), id, static_cast<size_t>(logprobs_)));
   sampler_.accept(id);
   result_.ids.push_back(id);

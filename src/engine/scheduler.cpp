@@ -59,16 +59,16 @@ void Scheduler::fill_batch() {
 }
 
 void Scheduler::compute_batch() {
-  std::span<const float> logits = engine_.forward(rows_);
-  const auto n_vocab = static_cast<size_t>(engine_.n_vocab());
+  const std::span<const float> logits = engine_.forward(rows_);
+  int64_t logits_row = 0;
   // The logits come in the order of the rows: first those of decoding slots, then those of finished prompts.
   for (const bool decoding : {true, false}) {
     for (Slot& slot : slots_) {
       const bool was_decoding = slot.session->n_pending() == 1;
       if (slot.n_rows == 0 || was_decoding != decoding) continue;
       const bool has_logits = slot.n_rows == slot.session->n_pending();
-      slot.session->commit(std::exchange(slot.n_rows, 0), has_logits ? logits.first(n_vocab) : std::span<const float>());
-      if (has_logits) logits = logits.subspan(n_vocab);
+      slot.session->commit(std::exchange(slot.n_rows, 0), logits, logits_row);
+      if (has_logits) ++logits_row;
     }
   }
 }

@@ -51,12 +51,15 @@ void Session::add_rows(int64_t n, std::vector<model::BatchRow>& rows, bool all) 
   }
 }
 
-void Session::commit(int64_t n, std::span<const float> logits) {
+void Session::commit(int64_t n, std::span<const float> logits, int64_t logits_row) {
   cache_.set_length(cache_.length() + n);
   const auto begin = pending_.begin() + n_taken_;
   tokens_.insert(tokens_.end(), begin, begin + n);
   n_taken_ += n;
-  logits_ = logits;
+  if (n_pending() > 0) return;
+  const auto n_vocab = static_cast<size_t>(engine_.n_vocab());
+  logits_ = logits.subspan(static_cast<size_t>(logits_row) * n_vocab, n_vocab);
+  shortlist_ = engine_.shortlist(logits_row);
 }
 
 // The next n pending tokens in a forward pass of their own; its logits.
@@ -64,7 +67,7 @@ std::span<const float> Session::compute(int64_t n, bool all) {
   rows_.clear();
   add_rows(n, rows_, all);
   const std::span<const float> logits = engine_.forward(rows_);
-  commit(n, logits.empty() ? logits : logits.last(static_cast<size_t>(engine_.n_vocab())));
+  commit(n, logits, all ? n - 1 : 0);
   return logits;
 }
 

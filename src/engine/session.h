@@ -42,6 +42,9 @@ class Session {
   // Of the last token, [n_vocab]. Valid until the engine's next forward pass.
   [[nodiscard]] std::span<const float> logits() const noexcept { return logits_; }
 
+  // Candidates for the best of them, or empty (Engine::shortlist). As long-lived.
+  [[nodiscard]] std::span<const sampling::Candidate> shortlist() const noexcept { return shortlist_; }
+
   [[nodiscard]] std::span<const TokenId> tokens() const noexcept { return tokens_; }
   [[nodiscard]] uint64_t cache_bytes() const noexcept { return cache_.allocated_bytes(); }
 
@@ -57,8 +60,9 @@ class Session {
 
   // Adds rows for the next n pending tokens to a batch; the last pending token asks for logits (`all`: every token does).
   void add_rows(int64_t n, std::vector<model::BatchRow>& rows, bool all = false);
-  // After the batch went through the engine: the n tokens are part of the timeline. `logits`: of the last token if it was among them.
-  void commit(int64_t n, std::span<const float> logits);
+  // After the batch went through the engine: the n tokens are part of the timeline. If the last pending token was among them, its logits
+  // are row `logits_row` of `logits`.
+  void commit(int64_t n, std::span<const float> logits, int64_t logits_row);
 
  private:
   void check(std::span<const TokenId> tokens) const;
@@ -71,6 +75,7 @@ class Session {
   int64_t n_taken_ = 0;  // of pending_, already in tokens_
   std::vector<model::BatchRow> rows_;
   std::span<const float> logits_;
+  std::span<const sampling::Candidate> shortlist_;
   Progress progress_;
 };
 

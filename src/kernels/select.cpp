@@ -13,6 +13,7 @@ extern const KernelTable kScalarFmaTable;
 extern const KernelTable kAvx2Table;
 extern const KernelTable kAvxVnniTable;
 extern const KernelTable kAvx512Table;
+extern const KernelTable kAvx512YmmTable;
 #elif defined(__aarch64__)
 extern const KernelTable kNeonTable;
 extern const KernelTable kNeonDotprodTable;
@@ -25,7 +26,7 @@ std::vector<const KernelTable*> runnable_tables() {
   std::vector<const KernelTable*> tables;
 #if defined(__x86_64__)
   const CpuFeatures cpu = cpu_features();
-  if (cpu.avx512_vnni) tables.push_back(&kAvx512Table);
+  if (cpu.avx512_vnni) tables.insert(tables.end(), {&kAvx512Table, &kAvx512YmmTable});
   if (cpu.avx_vnni) tables.push_back(&kAvxVnniTable);
   if (cpu.fma) tables.insert(tables.end(), {&kAvx2Table, &kScalarFmaTable});
 #elif defined(__aarch64__)
@@ -49,6 +50,15 @@ bool goes_by(const KernelTable& table, std::string_view isa) {
 std::span<const KernelTable* const> available_tables() {
   static const std::vector<const KernelTable*> tables = runnable_tables();
   return tables;
+}
+
+std::string_view to_string(CacheType type) {
+  switch (type) {
+    case CacheType::kF16: return "f16";
+    case CacheType::kF32: return "f32";
+    case CacheType::kQ8_0: return "q8_0";
+  }
+  return "unknown";
 }
 
 const KernelTable& select_table(std::string_view isa) {

@@ -12,6 +12,9 @@ namespace lockstep::kernels {
 // Every set compiled into this binary that this CPU can run, best first. The last is always "scalar".
 [[nodiscard]] std::span<const KernelTable* const> available_tables();
 
+// "f16", "f32", "q8_0".
+[[nodiscard]] std::string_view to_string(CacheType type);
+
 // "auto", the name of an available set, or of a family ("neon": the best of neon-...); otherwise Error kBadRequest
 // listing those there are.
 [[nodiscard]] const KernelTable& select_table(std::string_view isa);

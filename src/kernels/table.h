@@ -25,7 +25,7 @@ inline constexpr int64_t kChunk = 128;
 inline constexpr int64_t kMaxHeadDim = 512;
 inline constexpr int64_t kMaxGroup = 64;
 
-// A weight matrix [n_rows, n_cols] in its file format, row after row.
+// A weight matrix [n_rows, n_cols]: row after row as in the file, or in groups of 16 packed rows (packed.h), which take the same bytes.
 struct WeightMatrix {
   const std::byte* data;
   uint64_t row_bytes;

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "kernels/packed.h"
+#include "model/head.h"
 #include "model/layer.h"
-#include "model/ops.h"
 #include "quant/dequantize.h"
 
 namespace lockstep::model {
@@ -37,11 +37,6 @@ void embed(const Step& step, exec::Member& me) noexcept {
   me.sync();
 }
 
-void head(const Step& step, exec::Member& me) noexcept {
-  const auto result = norm_quantize(step, step.model.weights.output_norm, step.config().n_layers, kResultNorm, me);
-  linear_logits(step, step.model.weights.output, result, me);
-}
-
 // The whole pass, as every member of the team runs it.
 void pass(Step step, exec::Member& me) noexcept {
   embed(step, me);
@@ -58,7 +53,7 @@ int64_t list_wanted(Batch batch, Workspace& work) {
 }
 
 [[noreturn]] void report_fault(int64_t fault, const Config& config) {
-  constexpr std::array<std::string_view, kFaultSites> kNames = {"attn_norm", "kqv_out", "ffn_norm", "ffn_swiglu", "result_norm"};
+  constexpr std::array<std::string_view, kFaultSites> kNames = {"attn_norm", "kqv_out", "ffn_norm", "ffn_swiglu", "result_norm", "result_output"};
   const int64_t layer = (fault - 1) / kFaultSites;
   const std::string_view name = kNames[static_cast<size_t>((fault - 1) % kFaultSites)];
   const std::string tensor = layer == config.n_layers ? std::string(name) : fmt::format("{}-{}", name, layer);

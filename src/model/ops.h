@@ -17,8 +17,8 @@ kernels::Activations norm_quantize(const Step& step, const Vector& weight, int64
 // The same without a norm, for rows [n_rows, width] that all members have finished.
 kernels::Activations quantize(const Step& step, const float* x, int64_t width, int64_t layer, FaultSite site, exec::Member& me) noexcept;
 
-// logits[t, r] = w x a, for this member's share of the vocabulary (rows beyond it are never computed).
-void linear_logits(const Step& step, const Matrix& w, const kernels::Activations& a, exec::Member& me) noexcept;
+// logits[t, r] = w x a, for this member's share of the vocabulary, which it returns (rows beyond the vocabulary are never computed).
+exec::Range linear_logits(const Step& step, const Matrix& w, const kernels::Activations& a, exec::Member& me) noexcept;
 
 // out[t, r] += w x a, for this member's rows r.
 void linear_add(const Step& step, const Matrix& w, const kernels::Activations& a, float* out, exec::Member& me) noexcept;

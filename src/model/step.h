@@ -11,7 +11,7 @@
 namespace lockstep::model {
 
 // Where in a layer an activation was found that is not finite.
-enum FaultSite : int64_t { kAttnNorm, kAttnHeads, kFfnNorm, kFfnHidden, kResultNorm, kFaultSites };
+enum FaultSite : int64_t { kAttnNorm, kAttnHeads, kFfnNorm, kFfnHidden, kResultNorm, kResultOutput, kFaultSites };
 
 struct Step {
   const Model& model;

@@ -42,7 +42,7 @@ uint64_t arena_bytes(const Config& c, int n_members, int64_t batch, int64_t logi
   const int64_t split = split_rows(c, n_members, batch);
   const int64_t per_row = c.n_embd + 2 * c.q_width() + 2 * c.kv_width() + 2 * c.n_ff + c.rope.n_rot;
   constexpr uint64_t kArrays = 16;
-  return array_bytes<float>(batch * per_row) + array_bytes<float>(logits * c.n_vocab) + array_bytes<int64_t>(batch) +
+  return array_bytes<float>(batch * per_row) + array_bytes<float>(logits * c.n_vocab) + array_bytes<HeadShare>(logits * n_members) + array_bytes<int64_t>(batch) +
          ActivationBuffer::bytes(batch, widest_input(c)) + static_cast<uint64_t>(n_members) * (ActivationBuffer::bytes(1, widest_input(c)) + array_bytes<std::byte>(scratch_bytes(c, batch))) +
          array_bytes<kernels::AttentionPartial>(split * c.n_heads * chunks) + array_bytes<float>(split * c.n_heads * chunks * c.head_dim) +
          kArrays * exec::Arena::kAlignment;
@@ -65,6 +65,7 @@ Workspace::Workspace(const Config& c, int n_members, int64_t batch, int64_t logi
       up(arena.take<float>(batch * c.n_ff)),
       cos_sin(arena.take<float>(batch * c.rope.n_rot)),
       logits(arena.take<float>(logits_rows * c.n_vocab)),
+      head_shares(arena.take<HeadShare>(logits_rows * n_members)),
       wanted(arena.take<int64_t>(batch)),
       shared(ActivationBuffer::take(arena, batch, widest_input(c))),
       partial(arena.take<kernels::AttentionPartial>(max_split_rows * c.n_heads * max_chunks)),

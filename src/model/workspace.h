@@ -25,6 +25,16 @@ struct ActivationBuffer {
   static uint64_t bytes(int64_t n_tokens, int64_t width);
 };
 
+// Candidates among one member's share of a row of logits.
+inline constexpr int64_t kShortlist = 64;  // the best this many are among them
+struct HeadShare {
+  static constexpr int32_t kMost = 512;
+  bool complete;  // false: no list was made
+  int32_t n;
+  int32_t ids[kMost];
+  float logits[kMost];
+};
+
 struct Workspace {
   // n_members threads, batches of up to max_batch rows, of which up to max_logits want logits, contexts of up to max_positions.
   Workspace(const Config& config, int n_members, int64_t max_batch, int64_t max_logits, int64_t max_positions);
@@ -43,6 +53,7 @@ struct Workspace {
   std::span<float> up;       // [max_batch, n_ff]
   std::span<float> cos_sin;  // [max_batch, n_rot]
   std::span<float> logits;   // [max_logits, n_vocab]
+  std::span<HeadShare> head_shares;  // [max_logits, n_members]
   std::span<int64_t> wanted; // [max_batch]: the rows that want logits
 
   ActivationBuffer shared;                 // a batch's rows, prepared by all members together
@@ -60,6 +71,10 @@ struct Workspace {
 
   // The first activation that was not finite, as 1 + layer * kFaultSites + site; 0 while there is none.
   std::atomic<int64_t> fault{0};
+
+  [[nodiscard]] std::span<const HeadShare> shares_of_row(int64_t row) const {
+    return head_shares.subspan(static_cast<size_t>(row) * own.size(), own.size());
+  }
 };
 
 }  // namespace lockstep::model

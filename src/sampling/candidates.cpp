@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "sampling/exp64.h"
+#include "base/exp64.h"
 #include "sampling/select_best.h"
 
 namespace lockstep::sampling {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sampling/adjust.h"
-#include "sampling/exp64.h"
+#include "base/exp64.h"
 
 namespace lockstep::sampling {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "sampling/exp64.h"
+#include "base/exp64.h"
 #include "sampling/select_best.h"
 
 namespace lockstep::sampling {

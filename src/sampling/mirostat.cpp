@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sampling/exp64.h"
+#include "base/exp64.h"
 
 namespace lockstep::sampling {
 namespace {

@@ -78,6 +78,25 @@ TokenId Sampler::sample(std::span<const float> logits, uint64_t step) {
   check_logits(logits);
   if (greedy_) return argmax(logits);
   fill_candidates(logits);
+  return choose(step);
+}
+
+bool Sampler::shortlist_suffices() const {
+  if (greedy_) return true;
+  return params_.logit_bias.empty() && !active_.empty() && active_.front() == Stage::kTopK &&
+         static_cast<size_t>(params_.top_k) <= kShortlist;
+}
+
+TokenId Sampler::sample(std::span<const float> logits, std::span<const Candidate> shortlist, uint64_t step) {
+  if (shortlist.empty() || !shortlist_suffices()) return sample(logits, step);
+  candidates_.items.assign(shortlist.begin(), shortlist.end());
+  candidates_.order = Order::kNone;
+  if (greedy_) return candidates_.items[best_index(candidates_)].id;
+  keep_best(candidates_, static_cast<size_t>(params_.top_k));
+  return choose(step);
+}
+
+TokenId Sampler::choose(uint64_t step) {
   for (const Stage stage : active_) apply(stage, step);
   return draw(step);
 }

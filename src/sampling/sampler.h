@@ -24,6 +24,11 @@ class Sampler {
   // Error(kBadRequest) when logit_bias leaves no possible token.
   [[nodiscard]] TokenId sample(std::span<const float> logits, uint64_t step);
 
+  // The same where somebody has looked at the logits already: they are finite, and `shortlist` is empty or has the kShortlist best of them,
+  // perhaps with others, in any order. Chains that begin with top-k and greedy choice then never look at the rest.
+  static constexpr size_t kShortlist = 64;
+  [[nodiscard]] TokenId sample(std::span<const float> logits, std::span<const Candidate> shortlist, uint64_t step);
+
   // Adds a token of the prompt or of the answer to the history that the repetition penalties look at.
   void accept(TokenId id) { history_.push_back(id); }
 
@@ -35,6 +40,8 @@ class Sampler {
  private:
   [[nodiscard]] bool is_active(Stage stage) const;
   [[nodiscard]] bool always_argmax() const;
+  [[nodiscard]] bool shortlist_suffices() const;
+  [[nodiscard]] TokenId choose(uint64_t step);
   void fill_candidates(std::span<const float> logits);
   void apply(Stage stage, uint64_t step);
   void apply_penalties();

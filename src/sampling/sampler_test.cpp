@@ -2,15 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 
 #include "base/error.h"
 #include "base/random.h"
+#include "sampling/logits.h"
 
 namespace lockstep::sampling {
 namespace {
@@ -87,6 +90,26 @@ TEST(Sampler, StepsCanBeAskedInAnyOrderAndAgain) {
   for (uint64_t step = 0; step < 20; ++step) ids[step] = forward.sample(logits, step);
   for (uint64_t step = 20; step-- > 0;) EXPECT_EQ(backward.sample(logits, step), ids[step]);
   EXPECT_GT(std::set<TokenId>(ids.begin(), ids.end()).size(), 5u);
+}
+
+TEST(Sampler, AShortlistChangesNoChoice) {
+  std::mt19937 random(5);
+  std::uniform_int_distribution<int> logit(0, 200);  // many equal logits
+  for (const float temp : {0.0f, 0.8f, 2.0f}) {
+    for (const int32_t top_k : {0, 1, 40, 64, 65}) {
+      SamplingParams params;
+      params.temp = temp;
+      params.top_k = top_k;
+      std::vector<float> logits(5000);
+      for (float& value : logits) value = static_cast<float>(logit(random)) / 10.0f;
+      std::vector<Candidate> shortlist = top_k_of(logits, Sampler::kShortlist + 17);
+      std::shuffle(shortlist.begin(), shortlist.end(), random);
+      Sampler sampler(params, 5000);
+      for (uint64_t step = 0; step < 50; ++step) {
+        EXPECT_EQ(sampler.sample(logits, shortlist, step), sampler.sample(logits, step)) << temp << ' ' << top_k;
+      }
+    }
+  }
 }
 
 TEST(Sampler, FollowsTheDistribution) {

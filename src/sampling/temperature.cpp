@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "sampling/adjust.h"
-#include "sampling/exp64.h"
+#include "base/exp64.h"
 
 namespace lockstep::sampling {
 

@@ -164,8 +164,6 @@ void Vocab::index_bytes() {
   }
   if (missing_bytes_ == 0) return;
   set_replacement();
-  warnings_.push_back(
-      fmt::format("{} of the 256 bytes have no token: a text with them does not come back whole", missing_bytes_));
 }
 
 void Vocab::set_replacement() {

@@ -1,5 +1,5 @@
 // Attention over a chunk of positions on vectors: scores with positions as lanes, values with elements of the head as lanes. The K and V
-// of a KV head are read once for up to kHeadTile query heads. Defined by oracle/attention.h.
+// of a KV head are read once for up to kHeadTile query heads. Defined by oracle/oracle_attention.h.
 #pragma once
 
 #include "kernels/body/integer_product.h"

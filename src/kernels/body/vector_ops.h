@@ -1,5 +1,5 @@
 // Norm, activation and quantization of activations on vectors: the same operations, element by element and in the same tree of sums, as
-// oracle/float_math.h and oracle/linear.h define.
+// oracle/float_math.h and oracle/oracle_quantize.h define.
 #pragma once
 
 #include "kernels/table.h"

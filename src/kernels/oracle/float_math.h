@@ -29,7 +29,8 @@ inline float exp_f32(float x) {
   constexpr float kLog2E = 1.44269504088896341f;
   constexpr float kLn2High = 0.693359375f;
   constexpr float kLn2Low = -2.12194440e-4f;
-  const float clamped = x > 88.0f ? 88.0f : x;
+  const float below = x > 88.0f ? 88.0f : x;
+  const float clamped = below < -88.0f ? -88.0f : below;  // what is lower becomes 0 at the end; here it must fit an integer
   const float n = round_even(clamped * kLog2E);
   const float r = __builtin_fmaf(-n, kLn2Low, __builtin_fmaf(-n, kLn2High, clamped));
   float p = 1.98412698e-4f;
@@ -40,7 +41,8 @@ inline float exp_f32(float x) {
   p = __builtin_fmaf(p, r, 0.5f);
   p = __builtin_fmaf(p, r, 1.0f);
   p = __builtin_fmaf(p, r, 1.0f);
-  const auto bits = __builtin_bit_cast(int32_t, p) + (static_cast<int32_t>(n) << 23);
+  const int32_t exponent = n == n ? static_cast<int32_t>(n) : 0;  // NaN stays NaN
+  const uint32_t bits = __builtin_bit_cast(uint32_t, p) + (static_cast<uint32_t>(exponent) << 23);
   return x < -87.3f ? 0.0f : __builtin_bit_cast(float, bits);
 }
 

@@ -1,5 +1,6 @@
 // The logical vector of 64 bytes on AVX2: two registers (rows 0-7 and 8-15). With LOCKSTEP_AVX_VNNI defined, byte dot products come from
-// AVX-VNNI; without, from pairs of 16-bit sums (NUMERICS.md section 4 has the bounds). See avx512.h for what each operation means.
+// AVX-VNNI, or, where the unit is compiled for it, from AVX-512 VNNI on the same registers; without, from pairs of 16-bit sums (NUMERICS.md
+// section 4 has the bounds). See avx512.h for what each operation means.
 #pragma once
 
 #include <immintrin.h>
@@ -13,7 +14,11 @@ namespace lockstep::kernels {
 namespace {
 
 #if defined(LOCKSTEP_AVX_VNNI)
+#if defined(__AVX512VNNI__)
+inline constexpr const char* kIsaName = "avx512-ymm";
+#else
 inline constexpr const char* kIsaName = "avxvnni";
+#endif
 inline constexpr bool kSignedEight = false;
 #else
 inline constexpr const char* kIsaName = "avx2";
@@ -182,10 +187,15 @@ template <int bits>
 LOCKSTEP_INLINE Dot<bits> start_dot() {
   return {_mm256_setzero_si256(), _mm256_setzero_si256()};
 }
+#if defined(__AVX512VNNI__)
+LOCKSTEP_INLINE __m256i byte_products(__m256i sum, __m256i w, __m256i a) { return _mm256_dpbusd_epi32(sum, w, a); }
+#else
+LOCKSTEP_INLINE __m256i byte_products(__m256i sum, __m256i w, __m256i a) { return _mm256_dpbusd_avx_epi32(sum, w, a); }
+#endif
 template <int line, int bits>
 LOCKSTEP_INLINE void add_dot(Dot<bits>& dot, Bytes w, Quad a) {
-  dot.lo = _mm256_dpbusd_avx_epi32(dot.lo, w.lo, a.v);
-  dot.hi = _mm256_dpbusd_avx_epi32(dot.hi, w.hi, a.v);
+  dot.lo = byte_products(dot.lo, w.lo, a.v);
+  dot.hi = byte_products(dot.hi, w.hi, a.v);
 }
 template <int bits>
 LOCKSTEP_INLINE Ints finish_dot(const Dot<bits>& dot, const int32_t* /*correction*/) {

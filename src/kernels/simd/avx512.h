@@ -1,4 +1,5 @@
-// The logical vector of 64 bytes on AVX-512 with VNNI: one register. See simd/README.md for what each operation means.
+// The logical vector of 64 bytes on AVX-512 with VNNI: one register. The comments here say what each operation means
+// on every instruction set.
 #pragma once
 
 #include <immintrin.h>

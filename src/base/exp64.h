@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace lockstep::sampling {
+namespace lockstep {
 
 // ln 2 as a high part of 33 bits (n * kLn2High is exact for every exponent n) and the rest.
 inline constexpr double kLn2High = 0x1.62e42feep-1;
@@ -97,4 +97,4 @@ inline constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
   return result;
 }
 
-}  // namespace lockstep::sampling
+}  // namespace lockstep

@@ -1,4 +1,4 @@
-#include "sampling/exp64.h"
+#include "base/exp64.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 
-namespace lockstep::sampling {
+namespace lockstep {
 namespace {
 
 // How many representable numbers lie between two positive (or two negative) doubles.
@@ -91,4 +91,4 @@ TEST(IntegerPower, MultipliesAsOftenAsThePowerSays) {
 }
 
 }  // namespace
-}  // namespace lockstep::sampling
+}  // namespace lockstep

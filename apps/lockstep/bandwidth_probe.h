@@ -2,6 +2,9 @@
 // same function.
 #pragma once
 
+#include <array>
+#include <span>
+
 #include "base/buffer.h"
 #include "exec/team.h"
 #include "probe_loops.h"
@@ -19,7 +22,7 @@ class BandwidthProbe {
   BandwidthProbe();
 
   // Bytes per second over 1e9, all members together, each reading its share of the region in one stream; the best of
-  // `passes`.
+  // `passes` with plain loads and as many with prefetch.
   [[nodiscard]] double measure(exec::Team& team, int passes = kPasses) const;
 
   // The region, for whoever wants to read something else from it in the same way. What is written there stays varied
@@ -28,7 +31,7 @@ class BandwidthProbe {
 
  private:
   Buffer region_;
-  ReadLoop read_;
+  std::array<ReadLoop, 2> read_loops_;
 };
 
 }  // namespace lockstep

@@ -9,6 +9,7 @@ namespace {
 // How far ahead of the loads lines are asked for: 2 to 8 KiB measure alike, and past the end of a page it does no harm.
 constexpr uint64_t kPrefetchAhead = 4096;
 constexpr uint64_t kLine = 64;
+enum class Prefetch { kNone, kAhead };
 
 template <typename Word>
 [[gnu::always_inline]] inline Word load(const std::byte* at) noexcept {
@@ -17,10 +18,13 @@ template <typename Word>
   return word;
 }
 
+template <Prefetch prefetch>
 uint64_t read_words(const std::byte* data, uint64_t bytes) noexcept {
   uint64_t sum[4] = {};
   for (const std::byte* end = data + bytes; data < end; data += kReadStep) {
-    for (uint64_t at = 0; at < kReadStep; at += kLine) __builtin_prefetch(data + kPrefetchAhead + at);
+    if constexpr (prefetch == Prefetch::kAhead) {
+      for (uint64_t at = 0; at < kReadStep; at += kLine) __builtin_prefetch(data + kPrefetchAhead + at);
+    }
     for (uint64_t at = 0; at < kReadStep; at += sizeof(sum)) {
       for (uint64_t i = 0; i < 4; ++i) sum[i] |= load<uint64_t>(data + at + i * sizeof(uint64_t));
     }
@@ -30,25 +34,28 @@ uint64_t read_words(const std::byte* data, uint64_t bytes) noexcept {
 
 #if defined(__x86_64__)
 
-// kReadStep bytes with loads of `register`s (each 'width' bytes) into four sums. A macro: clang inlines no function
-// into one that is compiled for another instruction set, and these loops are nothing but their loads.
-#define LOCKSTEP_READ_LOOP(name, target_features, Vector)                                                \
-  [[gnu::target(target_features)]] uint64_t name(const std::byte* data, uint64_t bytes) noexcept {       \
-    Vector a = {}, b = {}, c = {}, d = {};                                                               \
-    for (const std::byte* end = data + bytes; data < end; data += kReadStep) {                           \
-      for (uint64_t at = 0; at < kReadStep; at += kLine) __builtin_prefetch(data + kPrefetchAhead + at); \
-      for (uint64_t at = 0; at < kReadStep; at += 4 * sizeof(Vector)) {                                  \
-        const auto* from = reinterpret_cast<const Vector*>(data + at);                                   \
-        a |= from[0];                                                                                    \
-        b |= from[1];                                                                                    \
-        c |= from[2];                                                                                    \
-        d |= from[3];                                                                                    \
-      }                                                                                                  \
-    }                                                                                                    \
-    a |= b | c | d;                                                                                      \
-    uint64_t all = 0;                                                                                    \
-    for (uint64_t i = 0; i < sizeof(Vector) / sizeof(uint64_t); ++i) all |= static_cast<uint64_t>(a[i]); \
-    return all;                                                                                          \
+// kReadStep bytes with loads of whole vectors into four sums. A macro: a function for one instruction set cannot be
+// inlined into one for another, and these loops are nothing but their loads.
+#define LOCKSTEP_READ_LOOP(name, target_features, Vector)                                                  \
+  template <Prefetch prefetch>                                                                             \
+  [[gnu::target(target_features)]] uint64_t name(const std::byte* data, uint64_t bytes) noexcept {         \
+    Vector a = {}, b = {}, c = {}, d = {};                                                                 \
+    for (const std::byte* end = data + bytes; data < end; data += kReadStep) {                             \
+      if constexpr (prefetch == Prefetch::kAhead) {                                                        \
+        for (uint64_t at = 0; at < kReadStep; at += kLine) __builtin_prefetch(data + kPrefetchAhead + at); \
+      }                                                                                                    \
+      for (uint64_t at = 0; at < kReadStep; at += 4 * sizeof(Vector)) {                                    \
+        const auto* from = reinterpret_cast<const Vector*>(data + at);                                     \
+        a |= from[0];                                                                                      \
+        b |= from[1];                                                                                      \
+        c |= from[2];                                                                                      \
+        d |= from[3];                                                                                      \
+      }                                                                                                    \
+    }                                                                                                      \
+    a |= b | c | d;                                                                                        \
+    uint64_t all = 0;                                                                                      \
+    for (uint64_t i = 0; i < sizeof(Vector) / sizeof(uint64_t); ++i) all |= static_cast<uint64_t>(a[i]);   \
+    return all;                                                                                            \
   }
 
 using Words256 [[gnu::vector_size(32), gnu::may_alias]] = uint64_t;
@@ -125,13 +132,14 @@ constexpr RateLoop kScalarFp32 = {"scalar", kScalarSums, kRounds, multiply_add_s
 
 }  // namespace
 
-ReadLoop widest_read_loop() {
+std::array<ReadLoop, 2> widest_read_loops() {
+  using enum Prefetch;
 #if defined(__x86_64__)
   const CpuFeatures cpu = cpu_features();
-  if (cpu.avx512_vnni) return read_avx512;
-  if (cpu.fma) return read_avx2;
+  if (cpu.avx512_vnni) return {read_avx512<kNone>, read_avx512<kAhead>};
+  if (cpu.fma) return {read_avx2<kNone>, read_avx2<kAhead>};
 #endif
-  return read_words;
+  return {read_words<kNone>, read_words<kAhead>};
 }
 
 std::vector<RateLoop> int8_loops() {

@@ -3,6 +3,7 @@
 // every CPU. No state; safe from any thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -15,8 +16,9 @@ inline constexpr uint64_t kReadStep = 512;
 // so that no compiler may leave a load out.
 using ReadLoop = uint64_t (*)(const std::byte* data, uint64_t bytes) noexcept;
 
-// With the widest loads that this CPU has, and a prefetch per line.
-[[nodiscard]] ReadLoop widest_read_loop();
+// With the widest loads that this CPU has: plain ones, and with a prefetch per line. Which is faster differs from one
+// processor to the next.
+[[nodiscard]] std::array<ReadLoop, 2> widest_read_loops();
 
 // A loop that keeps one kind of arithmetic unit busy; nothing in it waits for memory or for its own results.
 struct RateLoop {

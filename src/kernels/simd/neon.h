@@ -170,7 +170,7 @@ LOCKSTEP_INLINE Floats operator/(Floats x, Floats y) {
 }
 // Fused: vfmaq, never vmlaq, which rounds the product.
 LOCKSTEP_INLINE Floats fma(Floats x, Floats y, Floats z) {
-  return each<Floats>([](float32x4_t v, float32x4_t w, float32x4_t sum) { return vaddq_f32(sum, vmulq_f32(v, w)); }, x, y, z);
+  return each<Floats>([](float32x4_t v, float32x4_t w, float32x4_t sum) { return vfmaq_f32(sum, v, w); }, x, y, z);
 }
 LOCKSTEP_INLINE Floats negate(Floats x) {
   return each<Floats>([](float32x4_t v) { return vnegq_f32(v); }, x);

@@ -15,7 +15,7 @@ import xml.etree.ElementTree as ElementTree
 TEST_TIMEOUT_S = 900
 
 
-def run_ctest(build, labels):
+def run_ctest(build, labels, exclude):
     """Runs ctest and returns (its exit status, the path of its JUnit report)."""
     report = build / "test-report.xml"
     report.unlink(missing_ok=True)
@@ -23,6 +23,8 @@ def run_ctest(build, labels):
     command += ["--no-tests=error", "--output-junit", str(report.resolve())]
     if labels:
         command += ["-L", labels]
+    if exclude:
+        command += ["-E", exclude]
     log = build / "test-output.log"
     with open(log, "w", encoding="utf-8", errors="replace") as out:
         status = subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode
@@ -61,10 +63,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=pathlib.Path, help="the build folder, e.g. build/release")
     parser.add_argument("--labels", help="only tests whose label (floor) matches this regular expression")
+    parser.add_argument("--exclude", help="no tests whose name matches this regular expression")
     arguments = parser.parse_args()
 
     started = time.monotonic()
-    status, report = run_ctest(arguments.build, arguments.labels)
+    status, report = run_ctest(arguments.build, arguments.labels, arguments.exclude)
     if not report.exists():
         print("tests: ctest wrote no report")
         return 1

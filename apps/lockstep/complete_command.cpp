@@ -68,8 +68,8 @@ engine::GenerateOptions with_seed(const GenerationSettings& settings) {
 
 void check_logprobs(const engine::GenerateOptions& options, const engine::Engine& engine) {
   if (options.logprobs <= engine.n_vocab()) return;
-  fail(ErrorCode::kBadRequest, "option logprobs: {} is out of range, expected 0 to {}, the tokens of the vocabulary", options.logprobs,
-       engine.n_vocab());
+  fail(ErrorCode::kBadRequest, "option logprobs: {} is out of range, expected 0 to {}, the tokens of the vocabulary",
+       options.logprobs, engine.n_vocab());
 }
 
 // Answers one request.
@@ -84,7 +84,8 @@ class Completer {
 
   [[nodiscard]] const tokenizer::Tokenizer& tokenizer() const { return loaded_.engine->tokenizer(); }
 
-  Generated generate(std::span<const TokenId> prompt, const engine::GenerateOptions& options, const engine::OnToken& show = {}) {
+  Generated generate(std::span<const TokenId> prompt, const engine::GenerateOptions& options,
+                     const engine::OnToken& show = {}) {
     check_logprobs(options, *loaded_.engine);
     progress_.clear();
     return engine::generate(session_, *loaded_.engine, prompt, options, [&](TokenId id) {
@@ -99,12 +100,17 @@ class Completer {
   ProgressLine progress_{"prompt:", "tokens", 1};
 };
 
-// Answers a request a line, up to `parallel` of them together in each forward pass, in the order of the lines. The bits are those of a run
-// alone; what requests share of their prompts with what a slot has computed is not computed again.
+// Answers a request a line, up to `parallel` of them together in each forward pass, in the order of the lines. The bits
+// are those of a run alone; what requests share of their prompts with what a slot has computed is not computed again.
 class LineServer {
  public:
   LineServer(const LoadedModel& loaded, const GenerationSettings& defaults, int64_t parallel, Output& output)
-      : loaded_(loaded), defaults_(defaults), parallel_(parallel), output_(output), answerer_(loaded), scheduler_(*loaded.engine, parallel) {}
+      : loaded_(loaded),
+        defaults_(defaults),
+        parallel_(parallel),
+        output_(output),
+        answerer_(loaded),
+        scheduler_(*loaded.engine, parallel) {}
 
   int serve() {
     for_each_input_line([this](std::string_view line) {
@@ -122,7 +128,8 @@ class LineServer {
     for (; !answers_.empty() && !answers_.front().is_null(); answers_.pop_front()) output_.write_line(answers_.front());
   }
 
-  // A request takes its place in the order of answers now; its answer comes later, or, when it is not well formed, at once.
+  // A request takes its place in the order of answers now; its answer comes later, or, when it is not well formed, at
+  // once.
   void submit(std::string_view line) {
     Json& slot = answers_.emplace_back();
     try {
@@ -133,8 +140,9 @@ class LineServer {
       scheduler_.submit({request.prompt, options, [](TokenId) { return !interrupted(); },
                          [this, &slot, request, options](const std::variant<Generated, Error>& result) {
                            --n_running_;
-                           slot = std::holds_alternative<Error>(result) ? failure(std::get<Error>(result))
-                                                                        : answerer_.answer(std::get<Generated>(result), request.prompt, options);
+                           slot = std::holds_alternative<Error>(result)
+                                      ? failure(std::get<Error>(result))
+                                      : answerer_.answer(std::get<Generated>(result), request.prompt, options);
                          }});
     } catch (const Error& error) {
       slot = failure(error);
@@ -153,7 +161,8 @@ class LineServer {
   Output& output_;
   Answerer answerer_;
   engine::Scheduler scheduler_;
-  std::deque<Json> answers_;  // of lines whose turn has not come yet; null while in the making. References stay valid at both ends.
+  std::deque<Json>
+      answers_;  // of lines whose turn has not come yet; null while in the making. References stay valid at both ends.
   int64_t n_running_ = 0;
   int status_ = kExitDone;
 };
@@ -218,7 +227,9 @@ void add_complete_command(CLI::App& program, Action& chosen) {
   add_model_argument(command, options->model);
   add_prompt_options(command, options->prompt, "PROMPT", {.ids = true, .jsonl = true});
   command.add_flag("--json", options->json, "one JSON object with ids, text, timings and receipt");
-  command.add_option("--parallel", options->parallel, "with --stdin-jsonl: most requests that travel through the model together")
+  command
+      .add_option("--parallel", options->parallel,
+                  "with --stdin-jsonl: most requests that travel through the model together")
       ->type_name("N")
       ->capture_default_str();
   add_compute_options(command, options->model);

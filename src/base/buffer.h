@@ -11,7 +11,8 @@ namespace lockstep {
 class Buffer {
  public:
   Buffer() = default;
-  // `bytes` zeroed bytes, aligned to 64 at least (2 MiB for regions of that size). Error kNoMemory naming `purpose` and the bytes wanted.
+  // `bytes` zeroed bytes, aligned to 64 at least (2 MiB for regions of that size). Error kNoMemory naming `purpose` and
+  // the bytes wanted.
   Buffer(uint64_t bytes, std::string_view purpose);
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;

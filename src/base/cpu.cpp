@@ -44,7 +44,8 @@ int affinity_cpus() {
 }
 
 #if defined(__x86_64__)
-// What __builtin_cpu_supports does not know on every compiler (Intel SDM volume 2, CPUID): leaf 1, ECX bit 29; leaf 7.1, EAX bit 4.
+// What __builtin_cpu_supports does not know on every compiler (Intel SDM volume 2, CPUID): leaf 1, ECX bit 29;
+// leaf 7.1, EAX bit 4.
 bool has_f16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1u) != 0;

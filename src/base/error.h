@@ -1,5 +1,6 @@
-// The one exception type of lockstep. Input from outside (file, prompt, flag, request) that cannot be served is thrown as an
-// Error whose message is a single line naming the thing and what was expected. Kernels and the team program never throw.
+// The one exception type of lockstep. Input from outside (file, prompt, flag, request) that cannot be served is thrown
+// as an Error whose message is a single line naming the thing and what was expected. Kernels and the team program never
+// throw.
 #pragma once
 
 #include <fmt/format.h>

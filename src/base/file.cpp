@@ -14,13 +14,16 @@
 namespace lockstep {
 namespace {
 
-std::string shown(const std::filesystem::path& path) { return printable(path.native(), 200); }
+std::string shown(const std::filesystem::path& path) {
+  return printable(path.native(), 200);
+}
 
 }  // namespace
 
 File File::open_for_reading(const std::filesystem::path& path) {
   if (path.empty()) fail(ErrorCode::kNotFound, "empty file name");
-  if (path.native().find('\0') != std::string::npos) fail(ErrorCode::kNotFound, "{}: file name with a NUL byte", shown(path));
+  if (path.native().find('\0') != std::string::npos)
+    fail(ErrorCode::kNotFound, "{}: file name with a NUL byte", shown(path));
   // O_NONBLOCK: a FIFO without a writer must not hang; it has no effect on the regular files we go on with.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
@@ -61,7 +64,8 @@ void File::read_at(uint64_t offset, std::span<std::byte> out) const {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(ErrorCode::kIo, "{}: read at byte {}: {}", shown(path_), offset + done, std::strerror(errno));
     if (got == 0) {
-      fail(ErrorCode::kBadFile, "{}: the file ends at byte {}, {} bytes missing", shown(path_), offset + done, out.size() - done);
+      fail(ErrorCode::kBadFile, "{}: the file ends at byte {}, {} bytes missing", shown(path_), offset + done,
+           out.size() - done);
     }
     done += static_cast<size_t>(got);
   }

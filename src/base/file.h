@@ -1,4 +1,5 @@
-// Regular files by position: the only place that knows POSIX file calls. A File is safe to read from several threads at once.
+// Regular files by position: the only place that knows POSIX file calls. A File is safe to read from several threads at
+// once.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// The 16-bit float formats of GGUF files, converted with integer arithmetic only, so that every CPU gives the same bits.
-// Kernel units that are compiled for one instruction set include this header: everything is always inlined and no standard
-// library template is used, or the linker could keep such a unit's copy for every CPU.
+// The 16-bit float formats of GGUF files, converted with integer arithmetic only, so that every CPU gives the same
+// bits. Kernel units that are compiled for one instruction set include this header: everything is always inlined and no
+// standard library template is used, or the linker could keep such a unit's copy for every CPU.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +48,8 @@ namespace lockstep {
 }
 
 // bfloat16 is the upper half of binary32.
-[[nodiscard, gnu::always_inline]] constexpr float bf16_to_f32(uint16_t h) { return __builtin_bit_cast(float, static_cast<uint32_t>(h) << 16); }
+[[nodiscard, gnu::always_inline]] constexpr float bf16_to_f32(uint16_t h) {
+  return __builtin_bit_cast(float, static_cast<uint32_t>(h) << 16);
+}
 
 }  // namespace lockstep

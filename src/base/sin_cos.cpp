@@ -5,7 +5,8 @@
 namespace lockstep {
 namespace {
 
-// pi/2 in parts whose leading ones have trailing zeros, so that n * part is exact for the n that occur (Cody and Waite 1980).
+// pi/2 in parts whose leading ones have trailing zeros, so that n * part is exact for the n that occur (Cody and Waite
+// 1980).
 constexpr double kHalfPi1 = 1.57079632673412561417e+00;
 constexpr double kHalfPi2 = 6.07710050630396597660e-11;
 constexpr double kHalfPi3 = 2.02226624879595063154e-21;
@@ -47,10 +48,14 @@ SinCos sin_cos(double x) {
   const double s = sin_series(r);
   const double c = cos_series(r);
   switch (static_cast<int64_t>(n) & 3) {
-    case 0: return {s, c};
-    case 1: return {c, -s};
-    case 2: return {-s, -c};
-    default: return {-c, s};
+    case 0:
+      return {s, c};
+    case 1:
+      return {c, -s};
+    case 2:
+      return {-s, -c};
+    default:
+      return {-c, s};
   }
 }
 

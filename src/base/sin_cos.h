@@ -1,5 +1,6 @@
-// Sine and cosine in double precision, made only of IEEE additions, multiplications and divisions in a fixed order: the same bits on every
-// machine, which a C library does not promise. Errors stay below 1e-15, far under the fp32 rounding of the rotation tables made of them.
+// Sine and cosine in double precision, made only of IEEE additions, multiplications and divisions in a fixed order: the
+// same bits on every machine, which a C library does not promise. Errors stay below 1e-15, far under the fp32 rounding
+// of the rotation tables made of them.
 #pragma once
 
 namespace lockstep {

@@ -4,7 +4,7 @@ namespace lockstep {
 namespace {
 
 struct Lead {
-  size_t length;          // bytes of the whole character; 0 for a byte that cannot begin one
+  size_t length;            // bytes of the whole character; 0 for a byte that cannot begin one
   unsigned char low, high;  // range of the second byte
 };
 

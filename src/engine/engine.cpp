@@ -15,7 +15,8 @@ namespace {
 constexpr int64_t kMaxLogits = 64;
 
 int64_t context(const model::Config& config, int64_t wanted) {
-  if (wanted < 0) fail(ErrorCode::kBadRequest, "ctx-size {}: expected 0 (the model's {}) or more", wanted, config.context_length);
+  if (wanted < 0)
+    fail(ErrorCode::kBadRequest, "ctx-size {}: expected 0 (the model's {}) or more", wanted, config.context_length);
   if (wanted > config.context_length) {
     fail(ErrorCode::kBadRequest, "ctx-size {}: the model was trained for {} tokens", wanted, config.context_length);
   }
@@ -23,7 +24,8 @@ int64_t context(const model::Config& config, int64_t wanted) {
 }
 
 int64_t batch(int64_t wanted, int64_t ctx_size) {
-  if (wanted < 1 || wanted > Engine::kMaxBatch) fail(ErrorCode::kBadRequest, "batch-size {}: expected 1 to {}", wanted, Engine::kMaxBatch);
+  if (wanted < 1 || wanted > Engine::kMaxBatch)
+    fail(ErrorCode::kBadRequest, "batch-size {}: expected 1 to {}", wanted, Engine::kMaxBatch);
   return std::min(wanted, ctx_size);
 }
 
@@ -44,9 +46,11 @@ std::unique_ptr<Engine> Engine::load(const std::filesystem::path& path, const En
 Engine::Engine(const gguf::ModelFile& file, const EngineOptions& options)
     : tokenizer_(tokenizer::Tokenizer::load(file.metadata())),
       team_(thread_count(options.threads)),
-      model_(model::load_model(file, static_cast<int64_t>(tokenizer_.n_tokens()), {options.isa, options.compute, options.kv_type, options.progress}, team_)),
+      model_(model::load_model(file, static_cast<int64_t>(tokenizer_.n_tokens()),
+                               {options.isa, options.compute, options.kv_type, options.progress}, team_)),
       ctx_size_(context(model_.config, options.ctx_size)),
-      work_(model_.config, team_.size(), batch(options.batch_size, ctx_size_), std::min(kMaxLogits, batch(options.batch_size, ctx_size_)), ctx_size_) {
+      work_(model_.config, team_.size(), batch(options.batch_size, ctx_size_),
+            std::min(kMaxLogits, batch(options.batch_size, ctx_size_)), ctx_size_) {
   shortlists_.resize(static_cast<size_t>(work_.max_logits));
 }
 

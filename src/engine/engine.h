@@ -1,7 +1,7 @@
 // One loaded model, ready to compute: weights, tokenizer, threads and working memory. Sessions are made from it.
 //
-// An Engine computes one forward pass at a time: forward() and everything that calls it (Session, generate) must be called from one
-// thread at a time. Loading is the only thing that allocates in proportion to the model.
+// An Engine computes one forward pass at a time: forward() and everything that calls it (Session, generate) must be
+// called from one thread at a time. Loading is the only thing that allocates in proportion to the model.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ class Engine {
   // See model::forward. The logits live until the next call.
   std::span<const float> forward(model::Batch batch);
 
-  // Of the last forward pass: candidates for the best tokens of the i-th row of logits (model::append_shortlist), empty when there is no
-  // such list. They live until the next call.
+  // Of the last forward pass: candidates for the best tokens of the i-th row of logits (model::append_shortlist), empty
+  // when there is no such list. They live until the next call.
   [[nodiscard]] std::span<const sampling::Candidate> shortlist(int64_t row);
 
   // Forward passes so far, and meetings of the team in them.

@@ -8,7 +8,9 @@
 namespace lockstep::engine {
 namespace {
 
-double milliseconds(std::chrono::steady_clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
+double milliseconds(std::chrono::steady_clock::duration d) {
+  return std::chrono::duration<double, std::milli>(d).count();
+}
 
 // What may follow a prompt of n tokens.
 int64_t most_tokens(const Engine& engine, int64_t n_prompt, int64_t n_predict) {
@@ -21,7 +23,8 @@ int64_t most_tokens(const Engine& engine, int64_t n_prompt, int64_t n_predict) {
 void add_dry_breakers(sampling::SamplingParams& params, const tokenizer::Tokenizer& tokenizer) {
   if (params.dry_multiplier == 0 || !params.dry_breakers.empty()) return;
   params.dry_breakers = sampling::make_dry_breakers(
-      params.dry_sequence_breakers, static_cast<int32_t>(tokenizer.n_tokens()), [&](TokenId id) { return std::string(tokenizer.piece(id)); },
+      params.dry_sequence_breakers, static_cast<int32_t>(tokenizer.n_tokens()),
+      [&](TokenId id) { return std::string(tokenizer.piece(id)); },
       [&](const std::string& text) { return tokenizer.encode(text, {}); });
 }
 
@@ -42,14 +45,18 @@ sampling::Sampler make_sampler(const Engine& engine, const GenerateOptions& opti
 
 std::string_view to_string(FinishReason reason) {
   switch (reason) {
-    case FinishReason::kStop: return "stop";
-    case FinishReason::kLength: return "length";
-    case FinishReason::kCancelled: return "cancelled";
+    case FinishReason::kStop:
+      return "stop";
+    case FinishReason::kLength:
+      return "length";
+    case FinishReason::kCancelled:
+      return "cancelled";
   }
   return "unknown";
 }
 
-Generation::Generation(Session& session, const Engine& engine, std::span<const TokenId> prompt, const GenerateOptions& options, OnToken on_token)
+Generation::Generation(Session& session, const Engine& engine, std::span<const TokenId> prompt,
+                       const GenerateOptions& options, OnToken on_token)
     : session_(session),
       engine_(engine),
       on_token_(std::move(on_token)),
@@ -63,7 +70,8 @@ Generation::Generation(Session& session, const Engine& engine, std::span<const T
 
 void Generation::choose() {
   const TokenId id = sampler_.sample(session_.logits(), session_.shortlist(), result_.ids.size());
-  if (logprobs_ >= 0) result_.steps.push_back(sampling::step_logprobs(session_.logits(), id, static_cast<size_t>(logprobs_)));
+  if (logprobs_ >= 0)
+    result_.steps.push_back(sampling::step_logprobs(session_.logits(), id, static_cast<size_t>(logprobs_)));
   sampler_.accept(id);
   result_.ids.push_back(id);
   const bool wanted_more = !on_token_ || on_token_(id);
@@ -90,9 +98,12 @@ void Generation::advance() {
   }
 }
 
-Generated Generation::take_result() { return std::move(result_); }
+Generated Generation::take_result() {
+  return std::move(result_);
+}
 
-Generated generate(Session& session, const Engine& engine, std::span<const TokenId> prompt, const GenerateOptions& options, const OnToken& on_token) {
+Generated generate(Session& session, const Engine& engine, std::span<const TokenId> prompt,
+                   const GenerateOptions& options, const OnToken& on_token) {
   Generation generation(session, engine, prompt, options, on_token);
   while (!generation.done()) {
     session.compute_pending();

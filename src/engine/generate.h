@@ -25,8 +25,8 @@ enum class FinishReason { kStop, kLength, kCancelled };
 [[nodiscard]] std::string_view to_string(FinishReason reason);
 
 struct Generated {
-  std::vector<TokenId> ids;                     // the end-of-generation token included, where one ended it
-  std::vector<sampling::StepLogprobs> steps;    // one per id when asked for
+  std::vector<TokenId> ids;                   // the end-of-generation token included, where one ended it
+  std::vector<sampling::StepLogprobs> steps;  // one per id when asked for
   FinishReason finish = FinishReason::kLength;
   Session::Synced prompt = {};
   double prompt_ms = 0;
@@ -36,16 +36,19 @@ struct Generated {
 // Called with each id as soon as it is chosen; false ends the generation (kCancelled).
 using OnToken = std::function<bool(TokenId)>;
 
-// One answer in the making: what to compute next is planned in its session, and the logits of each pass become the next token.
-// A prompt of n tokens is accepted when 1 <= n <= ctx; at most ctx - n + 1 tokens follow, since the last needs no place in the cache.
+// One answer in the making: what to compute next is planned in its session, and the logits of each pass become the next
+// token. A prompt of n tokens is accepted when 1 <= n <= ctx; at most ctx - n + 1 tokens follow, since the last needs
+// no place in the cache.
 class Generation {
  public:
   // Plans the prompt. Errors are those of Session::plan and Sampler.
-  Generation(Session& session, const Engine& engine, std::span<const TokenId> prompt, const GenerateOptions& options, OnToken on_token);
+  Generation(Session& session, const Engine& engine, std::span<const TokenId> prompt, const GenerateOptions& options,
+             OnToken on_token);
 
   [[nodiscard]] bool done() const noexcept { return done_; }
 
-  // When all that was planned has been computed: chooses the next token from the session's logits and plans it, or is done.
+  // When all that was planned has been computed: chooses the next token from the session's logits and plans it, or is
+  // done.
   void advance();
 
   [[nodiscard]] Generated take_result();
@@ -68,7 +71,7 @@ class Generation {
 };
 
 // The whole of it, alone.
-[[nodiscard]] Generated generate(Session& session, const Engine& engine, std::span<const TokenId> prompt, const GenerateOptions& options,
-                                 const OnToken& on_token = {});
+[[nodiscard]] Generated generate(Session& session, const Engine& engine, std::span<const TokenId> prompt,
+                                 const GenerateOptions& options, const OnToken& on_token = {});
 
 }  // namespace lockstep::engine

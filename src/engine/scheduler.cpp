@@ -5,7 +5,8 @@
 namespace lockstep::engine {
 
 Scheduler::Scheduler(Engine& engine, int64_t n_slots) : engine_(engine) {
-  if (n_slots < 1 || n_slots > engine.max_logits()) fail(ErrorCode::kBadRequest, "parallel {}: expected 1 to {}", n_slots, engine.max_logits());
+  if (n_slots < 1 || n_slots > engine.max_logits())
+    fail(ErrorCode::kBadRequest, "parallel {}: expected 1 to {}", n_slots, engine.max_logits());
   for (int64_t i = 0; i < n_slots; ++i) slots_.push_back({std::make_unique<Session>(engine), {}, nullptr, 0});
 }
 
@@ -31,8 +32,8 @@ void Scheduler::admit() {
     slot->request = std::move(waiting_.front());
     waiting_.pop_front();
     try {
-      slot->generation =
-          std::make_unique<Generation>(*slot->session, engine_, slot->request.prompt, slot->request.options, slot->request.on_token);
+      slot->generation = std::make_unique<Generation>(*slot->session, engine_, slot->request.prompt,
+                                                      slot->request.options, slot->request.on_token);
     } catch (const Error& error) {
       abandon(*slot, error);
     }

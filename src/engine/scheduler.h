@@ -1,5 +1,5 @@
-// Many requests in one engine: every forward pass carries the next token of each answer in progress and, in the room that is left, a piece
-// of the prompts that wait. Nobody's tokens depend on who travels along (NUMERICS.md).
+// Many requests in one engine: every forward pass carries the next token of each answer in progress and, in the room
+// that is left, a piece of the prompts that wait. Nobody's tokens depend on who travels along (NUMERICS.md).
 //
 // Belongs to one thread. Requests are served in the order in which they came, up to n_slots at a time.
 #pragma once

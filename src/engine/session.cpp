@@ -84,7 +84,8 @@ void Session::compute_pending() {
   }
 }
 
-void Session::sync_all(std::span<const TokenId> tokens, const std::function<void(int64_t, std::span<const float>)>& visit) {
+void Session::sync_all(std::span<const TokenId> tokens,
+                       const std::function<void(int64_t, std::span<const float>)>& visit) {
   check(tokens);
   tokens_.clear();
   plan(tokens);

@@ -1,4 +1,5 @@
-// One timeline of tokens with its KV cache. The caller says which tokens it wants; the session finds what it has already.
+// One timeline of tokens with its KV cache. The caller says which tokens it wants; the session finds what it has
+// already.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +24,14 @@ class Session {
     int64_t computed;  // tokens that went through the model
   };
 
-  // Called before each forward pass of sync() and sync_all() with the tokens computed so far and in all; may throw to give up, and the
-  // timeline is then what has been computed.
+  // Called before each forward pass of sync() and sync_all() with the tokens computed so far and in all; may throw to
+  // give up, and the timeline is then what has been computed.
   using Progress = std::function<void(int64_t done, int64_t total)>;
   void set_progress(Progress progress) { progress_ = std::move(progress); }
 
-  // Makes `tokens` the timeline: the common prefix with the present one stays, the rest is computed. The last token is always
-  // computed, so that there are logits. Errors: kBadRequest for an empty list or an id outside the vocabulary, kContextFull with both
-  // numbers; the timeline is then as it was. After any other error it is what has been computed.
+  // Makes `tokens` the timeline: the common prefix with the present one stays, the rest is computed. The last token is
+  // always computed, so that there are logits. Errors: kBadRequest for an empty list or an id outside the vocabulary,
+  // kContextFull with both numbers; the timeline is then as it was. After any other error it is what has been computed.
   Synced sync(std::span<const TokenId> tokens);
 
   // The same from the first token on, giving every position's logits: visit(position, logits [n_vocab]).
@@ -58,10 +59,11 @@ class Session {
   // Computes all that is pending, alone.
   void compute_pending();
 
-  // Adds rows for the next n pending tokens to a batch; the last pending token asks for logits (`all`: every token does).
+  // Adds rows for the next n pending tokens to a batch; the last pending token asks for logits (`all`: every token
+  // does).
   void add_rows(int64_t n, std::vector<model::BatchRow>& rows, bool all = false);
-  // After the batch went through the engine: the n tokens are part of the timeline. If the last pending token was among them, its logits
-  // are row `logits_row` of `logits`.
+  // After the batch went through the engine: the n tokens are part of the timeline. If the last pending token was among
+  // them, its logits are row `logits_row` of `logits`.
   void commit(int64_t n, std::span<const float> logits, int64_t logits_row);
 
  private:

@@ -6,8 +6,7 @@
 namespace lockstep::exec {
 
 KvCache::KvCache(const Shape& shape)
-    : shape_(shape),
-      block_bytes_(static_cast<uint64_t>(shape.n_layers * 2 * shape.n_kv_heads * shape.chunk_bytes)) {
+    : shape_(shape), block_bytes_(static_cast<uint64_t>(shape.n_layers * 2 * shape.n_kv_heads * shape.chunk_bytes)) {
   blocks_.reserve(static_cast<size_t>(ceil_div(shape.max_positions, kBlockPositions)));
 }
 
@@ -17,8 +16,9 @@ void KvCache::reserve(int64_t n) {
   }
   const auto wanted = static_cast<size_t>(ceil_div(n, kBlockPositions));
   while (blocks_.size() < wanted) {
-    blocks_.emplace_back(block_bytes_, fmt::format("the KV cache of positions {} to {}", blocks_.size() * kBlockPositions,
-                                                   (blocks_.size() + 1) * kBlockPositions - 1));
+    blocks_.emplace_back(block_bytes_,
+                         fmt::format("the KV cache of positions {} to {}", blocks_.size() * kBlockPositions,
+                                     (blocks_.size() + 1) * kBlockPositions - 1));
   }
 }
 

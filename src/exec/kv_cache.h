@@ -1,9 +1,11 @@
-// Keys and values of one timeline (one sequence), in blocks of 128 absolute positions that are allocated as they are reached.
+// Keys and values of one timeline (one sequence), in blocks of 128 absolute positions that are allocated as they are
+// reached.
 //
-// Per block, layer and KV head: one run of bytes of keys and one of values, laid out as the kernels like (kernels/table.h).
-// Blocks are aligned to absolute positions, so that a reused prefix, a prompt in chunks and a prompt in one go see the same
-// memory and give the same bits. Positions past length() hold zeros or leftovers; attention never looks at them.
-// Not thread-safe by itself: reserve() between programs, then members write disjoint positions and heads.
+// Per block, layer and KV head: one run of bytes of keys and one of values, laid out as the kernels like
+// (kernels/table.h). Blocks are aligned to absolute positions, so that a reused prefix, a prompt in chunks and a prompt
+// in one go see the same memory and give the same bits. Positions past length() hold zeros or leftovers; attention
+// never looks at them. Not thread-safe by itself: reserve() between programs, then members write disjoint positions and
+// heads.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +32,8 @@ class KvCache {
   [[nodiscard]] uint64_t allocated_bytes() const noexcept { return blocks_.size() * block_bytes_; }
   [[nodiscard]] uint64_t block_bytes() const noexcept { return block_bytes_; }
 
-  // Makes room for positions up to `n` (at most max_positions). Error kContextFull or kNoMemory, with both numbers; nothing changes then.
+  // Makes room for positions up to `n` (at most max_positions). Error kContextFull or kNoMemory, with both numbers;
+  // nothing changes then.
   void reserve(int64_t n);
 
   // Positions 0..n-1 are filled from now on: up after a forward pass, down to forget the end.

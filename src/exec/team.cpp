@@ -10,7 +10,8 @@ namespace lockstep::exec {
 namespace {
 
 // Waiting costs nothing while the others are about to arrive, so spin first; park when it takes longer than that.
-// A pause is some 40 cycles: about 50 microseconds. With more members than processors the awaited one may not even be running.
+// A pause is some 40 cycles: about 50 microseconds. With more members than processors the awaited one may not even be
+// running.
 constexpr int kSpins = 4000;
 
 inline void pause() noexcept {
@@ -23,7 +24,9 @@ inline void pause() noexcept {
 
 }  // namespace
 
-int Member::count() const noexcept { return team_.n_members_; }
+int Member::count() const noexcept {
+  return team_.n_members_;
+}
 
 Range Member::range(int64_t n, int64_t unit) const noexcept {
   const int64_t units = (n + unit - 1) / unit;
@@ -33,9 +36,13 @@ Range Member::range(int64_t n, int64_t unit) const noexcept {
   return {std::min(begin, n), std::min(end, n)};
 }
 
-int64_t Member::next() noexcept { return team_.ticket_.fetch_add(1, std::memory_order_relaxed); }
+int64_t Member::next() noexcept {
+  return team_.ticket_.fetch_add(1, std::memory_order_relaxed);
+}
 
-void Member::sync() noexcept { team_.meet(); }
+void Member::sync() noexcept {
+  team_.meet();
+}
 
 Team::Team(int n_members) : n_members_(n_members), spin_limit_(n_members <= usable_cpus() ? kSpins : 0) {
   if (n_members < 1 || n_members > kMaxMembers) {

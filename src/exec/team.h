@@ -1,8 +1,8 @@
-// A team of threads that runs one program together (SPMD): every member executes the same function with its own Member handle
-// and meets the others at sync(). Nothing about a result may depend on who computed which unit.
+// A team of threads that runs one program together (SPMD): every member executes the same function with its own Member
+// handle and meets the others at sync(). Nothing about a result may depend on who computed which unit.
 //
-// Members 1..n-1 are threads that live as long as the team; the caller of run() is member 0. run() is not reentrant: one
-// program at a time. Programs must not throw; every member must reach every sync().
+// Members 1..n-1 are threads that live as long as the team; the caller of run() is member 0. run() is not reentrant:
+// one program at a time. Programs must not throw; every member must reach every sync().
 #pragma once
 
 #include <atomic>
@@ -57,7 +57,9 @@ class Team {
   // Runs program(Member&) on every member and returns when all have finished.
   template <typename Program>
   void run(Program&& program) noexcept {
-    run_erased([](void* context, Member& me) noexcept { (*static_cast<std::remove_reference_t<Program>*>(context))(me); }, &program);
+    run_erased(
+        [](void* context, Member& me) noexcept { (*static_cast<std::remove_reference_t<Program>*>(context))(me); },
+        &program);
   }
 
   // Meetings since the team was made, counted once for all members: what a program's phases cost.

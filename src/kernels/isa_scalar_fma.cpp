@@ -1,4 +1,5 @@
-// The same source compiled with the CPU's fused multiply-add (and the vectors that come with it): the same bits, much faster.
+// The same source compiled with the CPU's fused multiply-add (and the vectors that come with it): the same bits, much
+// faster.
 #include "kernels/oracle/oracle_table.h"
 
 namespace lockstep::kernels {

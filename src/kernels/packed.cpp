@@ -30,7 +30,8 @@ void move_lines(Byte* lines, int64_t r, Byte* dwords, int n_lines) {
   for (int j = 0; j < n_lines; ++j) move<direction>(lines + j * kLine + r * 4, dwords + j * 4, 4);
 }
 
-// Bits of the 32 fifth bits of a legacy block (bit k for element k) in their place in the packed dword: byte i, bit j or 4 + j.
+// Bits of the 32 fifth bits of a legacy block (bit k for element k) in their place in the packed dword: byte i, bit j
+// or 4 + j.
 uint32_t spread_fifth_bits(uint32_t native) {
   uint32_t packed = 0;
   for (uint32_t k = 0; k < 32; ++k) {
@@ -64,8 +65,8 @@ void move_fifth_bits(Byte* line, int64_t r, Byte* qh) {
   }
 }
 
-// The 8 scales and minima of 6 bits of Q4_K and Q5_K, from 12 bytes to three dwords and back. In the file, bytes 0..3 and 4..7 hold
-// scales and minima 0..3 with the top bits of 4..7 above them, bytes 8..11 the low nibbles of 4..7.
+// The 8 scales and minima of 6 bits of Q4_K and Q5_K, from 12 bytes to three dwords and back. In the file, bytes 0..3
+// and 4..7 hold scales and minima 0..3 with the top bits of 4..7 above them, bytes 8..11 the low nibbles of 4..7.
 struct SuperScales {
   Byte scale[8], minimum[8];
 
@@ -90,8 +91,8 @@ struct SuperScales {
     for (int i = 0; i < 4; ++i) {
       lines[r * 4 + i] = static_cast<Byte>((scale[i] & 15) | ((minimum[i] & 15) << 4));
       lines[kLine + r * 4 + i] = static_cast<Byte>((scale[4 + i] & 15) | ((minimum[4 + i] & 15) << 4));
-      lines[2 * kLine + r * 4 + i] =
-          static_cast<Byte>((scale[i] >> 4) | (scale[4 + i] >> 4 << 2) | (minimum[i] >> 4 << 4) | (minimum[4 + i] >> 4 << 6));
+      lines[2 * kLine + r * 4 + i] = static_cast<Byte>((scale[i] >> 4) | (scale[4 + i] >> 4 << 2) |
+                                                       (minimum[i] >> 4 << 4) | (minimum[4 + i] >> 4 << 6));
     }
   }
   static SuperScales from_lines(const Byte* lines, int64_t r) {
@@ -147,25 +148,45 @@ void move_super_block(Byte* unit, int64_t r, Block& block) {
 }
 
 template <Direction direction>
-void move_block(Byte* unit, int64_t r, quant::BlockQ4_0& block) { move_nibble_block<direction>(unit, r, block); }
+void move_block(Byte* unit, int64_t r, quant::BlockQ4_0& block) {
+  move_nibble_block<direction>(unit, r, block);
+}
 template <Direction direction>
-void move_block(Byte* unit, int64_t r, quant::BlockQ4_1& block) { move_nibble_block<direction>(unit, r, block); }
+void move_block(Byte* unit, int64_t r, quant::BlockQ4_1& block) {
+  move_nibble_block<direction>(unit, r, block);
+}
 template <Direction direction>
-void move_block(Byte* unit, int64_t r, quant::BlockQ5_0& block) { move_nibble_block<direction>(unit, r, block); }
+void move_block(Byte* unit, int64_t r, quant::BlockQ5_0& block) {
+  move_nibble_block<direction>(unit, r, block);
+}
 template <Direction direction>
-void move_block(Byte* unit, int64_t r, quant::BlockQ5_1& block) { move_nibble_block<direction>(unit, r, block); }
+void move_block(Byte* unit, int64_t r, quant::BlockQ5_1& block) {
+  move_nibble_block<direction>(unit, r, block);
+}
 template <Direction direction>
-void move_block(Byte* unit, int64_t r, quant::BlockQ8_0& block) { move_nibble_block<direction>(unit, r, block); }
+void move_block(Byte* unit, int64_t r, quant::BlockQ8_0& block) {
+  move_nibble_block<direction>(unit, r, block);
+}
 template <Direction direction>
-void move_block(Byte* unit, int64_t r, quant::BlockQ4_K& block) { move_super_block<direction>(unit, r, block); }
+void move_block(Byte* unit, int64_t r, quant::BlockQ4_K& block) {
+  move_super_block<direction>(unit, r, block);
+}
 template <Direction direction>
-void move_block(Byte* unit, int64_t r, quant::BlockQ5_K& block) { move_super_block<direction>(unit, r, block); }
+void move_block(Byte* unit, int64_t r, quant::BlockQ5_K& block) {
+  move_super_block<direction>(unit, r, block);
+}
 template <Direction direction>
 void move_block(Byte* unit, int64_t r, quant::BlockQ6_K& block) {
   move<direction>(unit + r * 2, reinterpret_cast<Byte*>(&block.d), 2);
   move_lines<direction>(unit + 32, r, reinterpret_cast<Byte*>(block.scales), 4);
-  move_lines<direction>(unit + 32 + 4 * kLine, r, block.ql, 32);
-  move_lines<direction>(unit + 32 + 36 * kLine, r, block.qh, 16);
+  Byte* lines = unit + 32 + 4 * kLine;
+  for (int half = 0; half < 2; ++half) {
+    for (int i = 0; i < 8; ++i, lines += 3 * kLine) {
+      move_lines<direction>(lines, r, block.ql + 64 * half + 4 * i, 1);
+      move_lines<direction>(lines + kLine, r, block.ql + 64 * half + 32 + 4 * i, 1);
+      move_lines<direction>(lines + 2 * kLine, r, block.qh + 32 * half + 4 * i, 1);
+    }
+  }
 }
 
 // A number of a float type: 16 values side by side.
@@ -182,7 +203,8 @@ template <Direction direction, typename Block>
 void move_row(std::byte* group, int64_t r, int64_t n_blocks, std::byte* row) {
   for (int64_t b = 0; b < n_blocks; ++b) {
     auto& block = *reinterpret_cast<Block*>(row + b * static_cast<int64_t>(sizeof(Block)));
-    move_block<direction>(reinterpret_cast<Byte*>(group) + b * kRowsPerGroup * static_cast<int64_t>(sizeof(Block)), r, block);
+    move_block<direction>(reinterpret_cast<Byte*>(group) + b * kRowsPerGroup * static_cast<int64_t>(sizeof(Block)), r,
+                          block);
   }
 }
 
@@ -190,35 +212,49 @@ template <Direction direction>
 void move_row_of(TensorType type, std::byte* group, int64_t r, int64_t n_cols, std::byte* row) {
   using enum TensorType;
   switch (type) {
-    case kQ4_0: return move_row<direction, quant::BlockQ4_0>(group, r, n_cols / 32, row);
-    case kQ4_1: return move_row<direction, quant::BlockQ4_1>(group, r, n_cols / 32, row);
-    case kQ5_0: return move_row<direction, quant::BlockQ5_0>(group, r, n_cols / 32, row);
-    case kQ5_1: return move_row<direction, quant::BlockQ5_1>(group, r, n_cols / 32, row);
-    case kQ8_0: return move_row<direction, quant::BlockQ8_0>(group, r, n_cols / 32, row);
-    case kQ4_K: return move_row<direction, quant::BlockQ4_K>(group, r, n_cols / 256, row);
-    case kQ5_K: return move_row<direction, quant::BlockQ5_K>(group, r, n_cols / 256, row);
-    case kQ6_K: return move_row<direction, quant::BlockQ6_K>(group, r, n_cols / 256, row);
-    case kF32: return move_row<direction, Element<4>>(group, r, n_cols, row);
+    case kQ4_0:
+      return move_row<direction, quant::BlockQ4_0>(group, r, n_cols / 32, row);
+    case kQ4_1:
+      return move_row<direction, quant::BlockQ4_1>(group, r, n_cols / 32, row);
+    case kQ5_0:
+      return move_row<direction, quant::BlockQ5_0>(group, r, n_cols / 32, row);
+    case kQ5_1:
+      return move_row<direction, quant::BlockQ5_1>(group, r, n_cols / 32, row);
+    case kQ8_0:
+      return move_row<direction, quant::BlockQ8_0>(group, r, n_cols / 32, row);
+    case kQ4_K:
+      return move_row<direction, quant::BlockQ4_K>(group, r, n_cols / 256, row);
+    case kQ5_K:
+      return move_row<direction, quant::BlockQ5_K>(group, r, n_cols / 256, row);
+    case kQ6_K:
+      return move_row<direction, quant::BlockQ6_K>(group, r, n_cols / 256, row);
+    case kF32:
+      return move_row<direction, Element<4>>(group, r, n_cols, row);
     case kF16:
-    case kBF16: return move_row<direction, Element<2>>(group, r, n_cols, row);
-    default: return;
+    case kBF16:
+      return move_row<direction, Element<2>>(group, r, n_cols, row);
+    default:
+      return;
   }
 }
 
 }  // namespace
 
-void pack_group(TensorType type, const std::byte* rows, int64_t n_rows, int64_t n_cols, uint64_t row_bytes, std::byte* out) noexcept {
+void pack_group(TensorType type, const std::byte* rows, int64_t n_rows, int64_t n_cols, uint64_t row_bytes,
+                std::byte* out) noexcept {
   if (n_rows < kRowsPerGroup) std::memset(out, 0, kRowsPerGroup * row_bytes);
   if (packed_unit_bytes(type) == 0) {
     std::memcpy(out, rows, static_cast<uint64_t>(n_rows) * row_bytes);
     return;
   }
   for (int64_t r = 0; r < n_rows; ++r) {
-    move_row_of<Direction::kPack>(type, out, r, n_cols, const_cast<std::byte*>(rows) + static_cast<uint64_t>(r) * row_bytes);
+    move_row_of<Direction::kPack>(type, out, r, n_cols,
+                                  const_cast<std::byte*>(rows) + static_cast<uint64_t>(r) * row_bytes);
   }
 }
 
-void unpack_row(TensorType type, const std::byte* group, int64_t r, int64_t n_cols, uint64_t row_bytes, std::byte* row) noexcept {
+void unpack_row(TensorType type, const std::byte* group, int64_t r, int64_t n_cols, uint64_t row_bytes,
+                std::byte* row) noexcept {
   if (packed_unit_bytes(type) == 0) {
     std::memcpy(row, group + static_cast<uint64_t>(r) * row_bytes, row_bytes);
     return;

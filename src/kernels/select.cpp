@@ -54,9 +54,12 @@ std::span<const KernelTable* const> available_tables() {
 
 std::string_view to_string(CacheType type) {
   switch (type) {
-    case CacheType::kF16: return "f16";
-    case CacheType::kF32: return "f32";
-    case CacheType::kQ8_0: return "q8_0";
+    case CacheType::kF16:
+      return "f16";
+    case CacheType::kF32:
+      return "f32";
+    case CacheType::kQ8_0:
+      return "q8_0";
   }
   return "unknown";
 }

@@ -1,9 +1,9 @@
 // The contract between the model and its kernels: plain data in, plain data out, one function pointer per operation.
 //
-// A kernel set (one per instruction set) fills a KernelTable. Every set gives the same bits: the scalar definition in oracle/ is
-// the meaning of each entry (NUMERICS.md), the others must equal it by memcmp. Kernels know no threads, allocate nothing, never
-// throw; a caller hands disjoint row or unit ranges to its threads. This header is included by units compiled for one instruction
-// set: plain data only, no standard library templates.
+// A kernel set (one per instruction set) fills a KernelTable. Every set gives the same bits: the scalar definition in
+// oracle/ is the meaning of each entry (NUMERICS.md), the others must equal it by memcmp. Kernels know no threads,
+// allocate nothing, never throw; a caller hands disjoint row or unit ranges to its threads. This header is included by
+// units compiled for one instruction set: plain data only, no standard library templates.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,8 @@ inline constexpr int64_t kChunk = 128;
 inline constexpr int64_t kMaxHeadDim = 512;
 inline constexpr int64_t kMaxGroup = 64;
 
-// A weight matrix [n_rows, n_cols]: row after row as in the file, or in groups of 16 packed rows (packed.h), which take the same bytes.
+// A weight matrix [n_rows, n_cols]: row after row as in the file, or in groups of 16 packed rows (packed.h), which take
+// the same bytes.
 struct WeightMatrix {
   const std::byte* data;
   uint64_t row_bytes;
@@ -35,13 +36,13 @@ struct WeightMatrix {
 
 // Rows of activations [n_tokens, n], as fp32 and (compute mode fast) as int8 with scales.
 struct Activations {
-  const float* x;        // [n_tokens, x_stride]
+  const float* x;  // [n_tokens, x_stride]
   int64_t x_stride;
-  const int8_t* q;       // [n_tokens, q_stride]; |q| <= 127
+  const int8_t* q;  // [n_tokens, q_stride]; |q| <= 127
   int64_t q_stride;
-  const float* scale;    // [n_tokens, scale_stride]: one per kScaleGroup elements
+  const float* scale;  // [n_tokens, scale_stride]: one per kScaleGroup elements
   int64_t scale_stride;
-  const int32_t* sum;    // [n_tokens, sum_stride]: sum of q per kSumGroup elements
+  const int32_t* sum;  // [n_tokens, sum_stride]: sum of q per kSumGroup elements
   int64_t sum_stride;
   int64_t n_tokens;
 };
@@ -74,19 +75,20 @@ inline constexpr int kCacheTypes = 3;
 
 // The query heads of one token that share a KV head, against one chunk of at most kChunk positions.
 struct AttentionJob {
-  const float* q;        // [n_group, head_dim]
+  const float* q;  // [n_group, head_dim]
   int64_t n_group;
   int64_t head_dim;
-  // F16, F32: blocks [kChunk / 16][head_dim][16]. Q8_0: [kChunk / 16][head_dim / 32] packed units of 16 positions: f16 scale[16], then 8
-  // lines of 16 x 4 bytes (packed.h).
+  // F16, F32: blocks [kChunk / 16][head_dim][16]. Q8_0: [kChunk / 16][head_dim / 32] packed units of 16 positions: f16
+  // scale[16], then 8 lines of 16 x 4 bytes (packed.h).
   const void* k;
   // F16, F32: [kChunk][head_dim]. Q8_0: [kChunk][head_dim / 32] blocks of an f16 scale and 32 bytes.
   const void* v;
-  int64_t n_positions;   // attend to the first n of the chunk, 1..kChunk
+  int64_t n_positions;  // attend to the first n of the chunk, 1..kChunk
   float scale;
 };
 
-// The result of one chunk for one query head: maximum score, sum of exponentials, and the weighted sum of V (not yet divided).
+// The result of one chunk for one query head: maximum score, sum of exponentials, and the weighted sum of V (not yet
+// divided).
 struct AttentionPartial {
   float max;
   float sum;
@@ -97,12 +99,15 @@ enum class RopePairing : int { kAdjacent, kHalves };
 
 struct KernelTable {
   const char* isa;
-  bool packed;  // weights are in the R16 layout (packed.h), row ranges begin at multiples of 16; otherwise as in the file
-  // By tensor type number; null where a type is not supported. `exact` works on a.x, `fast` on a.q (F32, F16, BF16: on a.x, the same function).
+  bool packed;  // weights are in the R16 layout (packed.h), row ranges begin at multiples of 16; otherwise as in the
+                // file
+  // By tensor type number; null where a type is not supported. `exact` works on a.x, `fast` on a.q (F32, F16, BF16: on
+  // a.x, the same function).
   void (*fast[48])(const LinearJob&) noexcept;
   void (*exact[48])(const LinearJob&) noexcept;
 
-  // q, scale, sum of n elements (a multiple of kScaleGroup). False when an element is not finite; its group then counts as zero.
+  // q, scale, sum of n elements (a multiple of kScaleGroup). False when an element is not finite; its group then counts
+  // as zero.
   bool (*quantize)(const float* x, int64_t n, int8_t* q, float* scale, int32_t* sum) noexcept;
   // out[i] = (x[i] * 1/sqrt(mean(x^2) + eps)) * weight[i]. out may be x.
   void (*rms_norm)(const float* x, const float* weight, int64_t n, float eps, float* out) noexcept;
@@ -112,13 +117,15 @@ struct KernelTable {
   void (*add)(float* x, const float* y, int64_t n) noexcept;
   // Rotates the first n_rot elements of a head by the angles whose cos and sin interleave in cos_sin [n_rot / 2][2].
   void (*rope)(float* head, const float* cos_sin, int64_t n_rot, RopePairing pairing) noexcept;
-  // One position's key into block storage (k points at the chunk, position 0..kChunk-1), and value into its row. By CacheType.
+  // One position's key into block storage (k points at the chunk, position 0..kChunk-1), and value into its row. By
+  // CacheType.
   void (*append_k[kCacheTypes])(void* k, int64_t position, const float* head, int64_t head_dim) noexcept;
   void (*append_v[kCacheTypes])(void* v, int64_t position, const float* head, int64_t head_dim) noexcept;
   // partial [n_group], o [n_group, head_dim]. By CacheType.
   void (*attend_chunk[kCacheTypes])(const AttentionJob&, AttentionPartial* partial, float* o) noexcept;
   // Folds the next chunk's (part, o) into (total, acc). The first chunk is copied by the caller.
-  void (*merge_chunk)(AttentionPartial& total, float* acc, const AttentionPartial& part, const float* o, int64_t head_dim) noexcept;
+  void (*merge_chunk)(AttentionPartial& total, float* acc, const AttentionPartial& part, const float* o,
+                      int64_t head_dim) noexcept;
   // acc[i] /= total.sum.
   void (*finish_attention)(const AttentionPartial& total, float* acc, int64_t head_dim) noexcept;
 };

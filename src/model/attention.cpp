@@ -17,7 +17,9 @@ struct HeadRef {
   int64_t index;
 };
 
-int64_t n_listed_heads(const Config& c) { return c.n_heads + 2 * c.n_kv_heads; }
+int64_t n_listed_heads(const Config& c) {
+  return c.n_heads + 2 * c.n_kv_heads;
+}
 
 HeadRef listed_head(const Config& c, int64_t i) {
   if (i < c.n_heads) return {HeadRef::kQuery, i};
@@ -34,16 +36,20 @@ void rotate_and_append(const Step& step, int64_t layer, int64_t row, HeadRef hea
   const auto rotate = [&](float* data) { step.kernels().rope(data, cos_sin, c.rope.n_rot, c.family->pairing); };
   const int64_t chunk = entry.position / kChunk;
   switch (head.kind) {
-    case HeadRef::kQuery: rotate(step.work.q.data() + row * c.q_width() + head.index * c.head_dim); break;
+    case HeadRef::kQuery:
+      rotate(step.work.q.data() + row * c.q_width() + head.index * c.head_dim);
+      break;
     case HeadRef::kKey: {
       float* k = step.work.k.data() + row * c.kv_width() + head.index * c.head_dim;
       rotate(k);
-      step.kernels().append_k[cache_type](entry.cache->k(chunk, layer, head.index), entry.position % kChunk, k, c.head_dim);
+      step.kernels().append_k[cache_type](entry.cache->k(chunk, layer, head.index), entry.position % kChunk, k,
+                                          c.head_dim);
       break;
     }
     case HeadRef::kValue: {
       const float* v = step.work.v.data() + row * c.kv_width() + head.index * c.head_dim;
-      step.kernels().append_v[cache_type](entry.cache->v(chunk, layer, head.index), entry.position % kChunk, v, c.head_dim);
+      step.kernels().append_v[cache_type](entry.cache->v(chunk, layer, head.index), entry.position % kChunk, v,
+                                          c.head_dim);
       break;
     }
   }
@@ -57,14 +63,19 @@ struct Projection {
 
 Projection projection(const Step& step, const LayerWeights& w, HeadRef::Kind kind) noexcept {
   switch (kind) {
-    case HeadRef::kQuery: return {w.q, w.q_bias, step.work.q.data()};
-    case HeadRef::kKey: return {w.k, w.k_bias, step.work.k.data()};
-    default: return {w.v, w.v_bias, step.work.v.data()};
+    case HeadRef::kQuery:
+      return {w.q, w.q_bias, step.work.q.data()};
+    case HeadRef::kKey:
+      return {w.k, w.k_bias, step.work.k.data()};
+    default:
+      return {w.v, w.v_bias, step.work.v.data()};
   }
 }
 
-// One row, at least as many heads as members: whoever makes a head also rotates and appends it, and the team meets once.
-void project_by_heads(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a, exec::Member& me) noexcept {
+// One row, at least as many heads as members: whoever makes a head also rotates and appends it, and the team meets
+// once.
+void project_by_heads(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a,
+                      exec::Member& me) noexcept {
   const Config& c = step.config();
   const exec::Range mine = me.range(n_listed_heads(c));
   for (int64_t i = mine.begin; i < mine.end; ++i) {
@@ -76,8 +87,10 @@ void project_by_heads(const Step& step, const LayerWeights& w, int64_t layer, co
   me.sync();
 }
 
-// Otherwise the products are shared out by rows, and rotation and appending are a phase of their own, shared out by (row, head).
-void project_by_rows(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a, exec::Member& me) noexcept {
+// Otherwise the products are shared out by rows, and rotation and appending are a phase of their own, shared out by
+// (row, head).
+void project_by_rows(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a,
+                     exec::Member& me) noexcept {
   const Config& c = step.config();
   for (const auto kind : {HeadRef::kQuery, HeadRef::kKey, HeadRef::kValue}) {
     const Projection p = projection(step, w, kind);
@@ -86,7 +99,8 @@ void project_by_rows(const Step& step, const LayerWeights& w, int64_t layer, con
   me.sync();
   const int64_t n_heads = n_listed_heads(c);
   const exec::Range mine = me.range(step.n_rows * n_heads);
-  for (int64_t i = mine.begin; i < mine.end; ++i) rotate_and_append(step, layer, i / n_heads, listed_head(c, i % n_heads));
+  for (int64_t i = mine.begin; i < mine.end; ++i)
+    rotate_and_append(step, layer, i / n_heads, listed_head(c, i % n_heads));
   me.sync();
 }
 
@@ -106,8 +120,13 @@ class Group {
   void attend_chunk(int64_t chunk, AttentionPartial* partial, float* o) const noexcept {
     const Config& c = step_.config();
     const int64_t n_positions = std::min(kChunk, entry_.position + 1 - chunk * kChunk);
-    const kernels::AttentionJob job = {step_.work.q.data() + offset_, c.n_group(), c.head_dim, entry_.cache->k(chunk, layer_, kv_head_),
-                                       entry_.cache->v(chunk, layer_, kv_head_), n_positions, c.attention_scale};
+    const kernels::AttentionJob job = {step_.work.q.data() + offset_,
+                                       c.n_group(),
+                                       c.head_dim,
+                                       entry_.cache->k(chunk, layer_, kv_head_),
+                                       entry_.cache->v(chunk, layer_, kv_head_),
+                                       n_positions,
+                                       c.attention_scale};
     step_.kernels().attend_chunk[static_cast<int>(step_.model.cache_type)](job, partial, o);
   }
 
@@ -132,11 +151,12 @@ void attend_whole(const Step& step, const Group& group) noexcept {
       step.kernels().merge_chunk(total[g], group.out() + g * c.head_dim, part[g], o + g * c.head_dim, c.head_dim);
     }
   }
-  for (int64_t g = 0; g < c.n_group(); ++g) step.kernels().finish_attention(total[g], group.out() + g * c.head_dim, c.head_dim);
+  for (int64_t g = 0; g < c.n_group(); ++g)
+    step.kernels().finish_attention(total[g], group.out() + g * c.head_dim, c.head_dim);
 }
 
-// Few rows: units are (row, KV head, chunk), drawn by ticket. The results wait in memory, and whoever ends the last chunk of a
-// group merges them in ascending order, as attend_whole does.
+// Few rows: units are (row, KV head, chunk), drawn by ticket. The results wait in memory, and whoever ends the last
+// chunk of a group merges them in ascending order, as attend_whole does.
 class SplitAttention {
  public:
   SplitAttention(const Step& step, int64_t layer) : step_(step), c_(step.config()), layer_(layer) {
@@ -178,8 +198,8 @@ class SplitAttention {
       std::copy_n(step_.work.partial_o.data() + first * c_.head_dim, c_.head_dim, out);
       for (int64_t chunk = 1; chunk < group.n_chunks(); ++chunk) {
         const int64_t next = first + chunk * c_.n_group();
-        step_.kernels().merge_chunk(total, out, step_.work.partial[static_cast<size_t>(next)], step_.work.partial_o.data() + next * c_.head_dim,
-                                    c_.head_dim);
+        step_.kernels().merge_chunk(total, out, step_.work.partial[static_cast<size_t>(next)],
+                                    step_.work.partial_o.data() + next * c_.head_dim, c_.head_dim);
       }
       step_.kernels().finish_attention(total, out, c_.head_dim);
     }
@@ -193,7 +213,8 @@ class SplitAttention {
 
 }  // namespace
 
-void project_qkv(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a, exec::Member& me) noexcept {
+void project_qkv(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a,
+                 exec::Member& me) noexcept {
   const bool heads_are_groups = step.config().head_dim % kernels::kRowsPerGroup == 0;
   if (step.n_rows == 1 && heads_are_groups && me.count() <= n_listed_heads(step.config())) {
     project_by_heads(step, w, layer, a, me);
@@ -209,7 +230,8 @@ void attend(const Step& step, int64_t layer, exec::Member& me) noexcept {
   }
   const int64_t n_kv_heads = step.config().n_kv_heads;
   const int64_t n_groups = step.n_rows * n_kv_heads;
-  for (int64_t i = me.next(); i < n_groups; i = me.next()) attend_whole(step, Group(step, layer, i / n_kv_heads, i % n_kv_heads));
+  for (int64_t i = me.next(); i < n_groups; i = me.next())
+    attend_whole(step, Group(step, layer, i / n_kv_heads, i % n_kv_heads));
 }
 
 }  // namespace lockstep::model

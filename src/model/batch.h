@@ -10,8 +10,8 @@ namespace lockstep::model {
 
 struct BatchRow {
   int32_t token;
-  int64_t position;        // absolute; the rows of one sequence ascend without gaps from its cache's length
-  exec::KvCache* cache;    // of the row's sequence, with room for the position
+  int64_t position;      // absolute; the rows of one sequence ascend without gaps from its cache's length
+  exec::KvCache* cache;  // of the row's sequence, with room for the position
   bool wants_logits;
 };
 

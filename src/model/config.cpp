@@ -23,7 +23,8 @@ class Keys {
   [[nodiscard]] const gguf::Metadata& metadata() const { return metadata_; }
 
   [[nodiscard]] int64_t checked(std::string_view name, uint64_t value, uint64_t low, uint64_t high) const {
-    if (value < low || value > high) fail(ErrorCode::kBadFile, "{} is {}, expected {} to {}", full(name), value, low, high);
+    if (value < low || value > high)
+      fail(ErrorCode::kBadFile, "{} is {}, expected {} to {}", full(name), value, low, high);
     return static_cast<int64_t>(value);
   }
   [[nodiscard]] int64_t required(std::string_view name, uint64_t high) const {
@@ -37,12 +38,14 @@ class Keys {
     return metadata_.find_float(full(name)).value_or(absent);
   }
   // A number that may also be given per layer; the layers must agree.
-  [[nodiscard]] int64_t uniform(std::string_view name, int64_t n_layers, std::optional<int64_t> absent, uint64_t high) const {
+  [[nodiscard]] int64_t uniform(std::string_view name, int64_t n_layers, std::optional<int64_t> absent,
+                                uint64_t high) const {
     const auto values = metadata_.find_uint_list(full(name));
     if (!values) return absent ? *absent : required(name, high);
     const bool per_layer = std::holds_alternative<gguf::ArrayValue>(*metadata_.find(full(name)));
     if (per_layer && values->size() != static_cast<size_t>(n_layers)) {
-      fail(ErrorCode::kBadFile, "{} has {} values, expected a number or {} values (one a layer)", full(name), values->size(), n_layers);
+      fail(ErrorCode::kBadFile, "{} has {} values, expected a number or {} values (one a layer)", full(name),
+           values->size(), n_layers);
     }
     const uint64_t first = values->front();
     if (std::ranges::any_of(*values, [first](uint64_t v) { return v != first; })) {
@@ -59,12 +62,14 @@ class Keys {
 float linear_freq_scale(const Keys& keys) {
   const std::string* type = keys.metadata().find_string(keys.full("rope.scaling.type"));
   if (type != nullptr && *type != "none" && *type != "linear") {
-    fail(ErrorCode::kUnsupported, "{} \"{}\" is not supported; supported: none, linear", keys.full("rope.scaling.type"), printable(*type));
+    fail(ErrorCode::kUnsupported, "{} \"{}\" is not supported; supported: none, linear", keys.full("rope.scaling.type"),
+         printable(*type));
   }
   if (type != nullptr && *type == "none") return 1.0f;
   const float old_factor = keys.optional_float("rope.scale_linear", 1.0f);
   const float factor = keys.optional_float("rope.scaling.factor", old_factor);
-  if (!std::isfinite(factor) || factor < 0.0f) fail(ErrorCode::kBadFile, "{} is {}, expected above 0", keys.full("rope.scaling.factor"), factor);
+  if (!std::isfinite(factor) || factor < 0.0f)
+    fail(ErrorCode::kBadFile, "{} is {}, expected above 0", keys.full("rope.scaling.factor"), factor);
   return factor == 0.0f ? 1.0f : 1.0f / factor;  // 0 is written by some converters for "no scaling"
 }
 
@@ -72,7 +77,8 @@ RopeConfig load_rope(const Keys& keys, int64_t head_dim) {
   RopeConfig rope = {};
   rope.n_rot = keys.optional("rope.dimension_count", head_dim, kMaxWidth);
   if (rope.n_rot != head_dim) {
-    fail(ErrorCode::kBadFile, "{} is {}, expected the head size {}", keys.full("rope.dimension_count"), rope.n_rot, head_dim);
+    fail(ErrorCode::kBadFile, "{} is {}, expected the head size {}", keys.full("rope.dimension_count"), rope.n_rot,
+         head_dim);
   }
   if (head_dim % 2 != 0) fail(ErrorCode::kBadFile, "head size {} is odd, which rotation cannot pair", head_dim);
   rope.freq_base = keys.optional_float("rope.freq_base", 10000.0f);
@@ -83,45 +89,57 @@ RopeConfig load_rope(const Keys& keys, int64_t head_dim) {
   return rope;
 }
 
-// Keys that change the arithmetic in ways these families do not compute. Refused rather than ignored, unless they hold the value
-// that means "off".
+// Keys that change the arithmetic in ways these families do not compute. Refused rather than ignored, unless they hold
+// the value that means "off".
 void refuse_unknown_arithmetic(const Keys& keys) {
   constexpr std::array kCounts = {"expert_count", "expert_used_count", "attention.sliding_window"};
   for (const char* name : kCounts) {
     const auto value = keys.metadata().find_uint(keys.full(name));
-    if (value && *value != 0) fail(ErrorCode::kUnsupported, "{} is {}, which is not supported for this architecture", keys.full(name), *value);
+    if (value && *value != 0)
+      fail(ErrorCode::kUnsupported, "{} is {}, which is not supported for this architecture", keys.full(name), *value);
   }
-  constexpr std::array kScales = {"logit_scale", "residual_scale", "embedding_scale", "attn_logit_softcapping", "final_logit_softcapping",
-                                  "attention.temperature_scale", "attention.clamp_kqv"};
+  constexpr std::array kScales = {"logit_scale",
+                                  "residual_scale",
+                                  "embedding_scale",
+                                  "attn_logit_softcapping",
+                                  "final_logit_softcapping",
+                                  "attention.temperature_scale",
+                                  "attention.clamp_kqv"};
   for (const char* name : kScales) {
     const auto value = keys.metadata().find_float(keys.full(name));
-    if (value && *value != 0.0f) fail(ErrorCode::kUnsupported, "{} is {}, which is not supported for this architecture", keys.full(name), *value);
+    if (value && *value != 0.0f)
+      fail(ErrorCode::kUnsupported, "{} is {}, which is not supported for this architecture", keys.full(name), *value);
   }
   const float attention_factor = keys.optional_float("rope.scaling.attn_factor", 1.0f);
-  if (attention_factor != 1.0f) fail(ErrorCode::kUnsupported, "{} is {}, which is not supported", keys.full("rope.scaling.attn_factor"), attention_factor);
+  if (attention_factor != 1.0f)
+    fail(ErrorCode::kUnsupported, "{} is {}, which is not supported", keys.full("rope.scaling.attn_factor"),
+         attention_factor);
   const auto causal = keys.metadata().find_bool(keys.full("attention.causal"));
-  if (causal && !*causal) fail(ErrorCode::kUnsupported, "{} is false, which is not supported", keys.full("attention.causal"));
+  if (causal && !*causal)
+    fail(ErrorCode::kUnsupported, "{} is false, which is not supported", keys.full("attention.causal"));
 }
 
 void load_heads(const Keys& keys, Config& c) {
   c.n_heads = keys.uniform("attention.head_count", c.n_layers, std::nullopt, kMaxWidth);
   c.n_kv_heads = keys.uniform("attention.head_count_kv", c.n_layers, c.n_heads, kMaxWidth);
   if (c.n_heads % c.n_kv_heads != 0 || c.n_group() > kernels::kMaxGroup) {
-    fail(ErrorCode::kBadFile, "{} is {}, expected a divisor of the {} heads with at most {} heads each", keys.full("attention.head_count_kv"), c.n_kv_heads,
-         c.n_heads, kernels::kMaxGroup);
+    fail(ErrorCode::kBadFile, "{} is {}, expected a divisor of the {} heads with at most {} heads each",
+         keys.full("attention.head_count_kv"), c.n_kv_heads, c.n_heads, kernels::kMaxGroup);
   }
   if (!keys.metadata().find_uint(keys.full("attention.key_length")) && c.n_embd % c.n_heads != 0) {
-    fail(ErrorCode::kBadFile, "{} is {}, expected a divisor of the width {}", keys.full("attention.head_count"), c.n_heads, c.n_embd);
+    fail(ErrorCode::kBadFile, "{} is {}, expected a divisor of the width {}", keys.full("attention.head_count"),
+         c.n_heads, c.n_embd);
   }
   const int64_t key_length = keys.optional("attention.key_length", c.n_embd / c.n_heads, kernels::kMaxHeadDim);
   c.head_dim = keys.checked("attention.key_length", static_cast<uint64_t>(key_length), 1, kernels::kMaxHeadDim);
   const int64_t value_length = keys.optional("attention.value_length", c.n_embd / c.n_heads, kernels::kMaxHeadDim);
   if (value_length != c.head_dim) {
-    fail(ErrorCode::kUnsupported, "{} is {} and {} is {}: different sizes are not supported", keys.full("attention.key_length"), c.head_dim,
-         keys.full("attention.value_length"), value_length);
+    fail(ErrorCode::kUnsupported, "{} is {} and {} is {}: different sizes are not supported",
+         keys.full("attention.key_length"), c.head_dim, keys.full("attention.value_length"), value_length);
   }
   const float scale = keys.optional_float("attention.scale", 0.0f);
-  if (!std::isfinite(scale) || scale < 0.0f) fail(ErrorCode::kBadFile, "{} is {}, expected above 0", keys.full("attention.scale"), scale);
+  if (!std::isfinite(scale) || scale < 0.0f)
+    fail(ErrorCode::kBadFile, "{} is {}, expected above 0", keys.full("attention.scale"), scale);
   c.attention_scale = scale != 0.0f ? scale : 1.0f / std::sqrt(static_cast<float>(c.head_dim));
 }
 
@@ -140,7 +158,8 @@ Config load_config(const gguf::Metadata& metadata, int64_t n_vocab) {
   load_heads(keys, c);
   const std::string eps_key = keys.full("attention.layer_norm_rms_epsilon");
   c.rms_eps = metadata.get_float(eps_key);
-  if (!std::isfinite(c.rms_eps) || c.rms_eps <= 0.0f) fail(ErrorCode::kBadFile, "{} is {}, expected above 0", eps_key, c.rms_eps);
+  if (!std::isfinite(c.rms_eps) || c.rms_eps <= 0.0f)
+    fail(ErrorCode::kBadFile, "{} is {}, expected above 0", eps_key, c.rms_eps);
   c.rope = load_rope(keys, c.head_dim);
   refuse_unknown_arithmetic(keys);
   return c;

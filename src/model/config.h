@@ -1,4 +1,5 @@
-// The hyper-parameters of a model, read from metadata and checked as a whole: whoever holds a Config may divide by any of them.
+// The hyper-parameters of a model, read from metadata and checked as a whole: whoever holds a Config may divide by any
+// of them.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,9 @@ namespace lockstep::model {
 // How positions become angles: theta_i = position * freq_scale * freq_base^(-2i / n_rot), divided by the model's own
 // frequency factors where it has them (Llama 3.1).
 struct RopeConfig {
-  int64_t n_rot;      // rotated elements of a head, even, at most head_dim
+  int64_t n_rot;  // rotated elements of a head, even, at most head_dim
   float freq_base;
-  float freq_scale;   // 1 / linear scaling factor
+  float freq_scale;  // 1 / linear scaling factor
 };
 
 struct Config {
@@ -22,10 +23,10 @@ struct Config {
   int64_t n_layers;
   int64_t n_embd;
   int64_t n_heads;
-  int64_t n_kv_heads;   // divides n_heads
-  int64_t head_dim;     // of queries, keys and values
+  int64_t n_kv_heads;  // divides n_heads
+  int64_t head_dim;    // of queries, keys and values
   int64_t n_ff;
-  int64_t n_vocab;      // tokens of the vocabulary; rows beyond it in the matrices are never used
+  int64_t n_vocab;  // tokens of the vocabulary; rows beyond it in the matrices are never used
   int64_t context_length;
   float rms_eps;
   float attention_scale;  // 1 / sqrt(head_dim) unless the file says otherwise
@@ -36,8 +37,8 @@ struct Config {
   [[nodiscard]] int64_t kv_width() const noexcept { return n_kv_heads * head_dim; }
 };
 
-// Errors name key and value: kUnsupported for an architecture, scaling or attention variant that lockstep does not compute,
-// kBadFile for values that contradict each other or are out of range, kNotFound for a missing required key.
+// Errors name key and value: kUnsupported for an architecture, scaling or attention variant that lockstep does not
+// compute, kBadFile for values that contradict each other or are out of range, kNotFound for a missing required key.
 [[nodiscard]] Config load_config(const gguf::Metadata& metadata, int64_t n_vocab);
 
 }  // namespace lockstep::model

@@ -18,7 +18,9 @@ constexpr std::array kFamilies = {
 
 }  // namespace
 
-std::span<const Family> families() { return kFamilies; }
+std::span<const Family> families() {
+  return kFamilies;
+}
 
 const Family& find_family(std::string_view architecture) {
   std::string names;
@@ -27,7 +29,8 @@ const Family& find_family(std::string_view architecture) {
     names += names.empty() ? "" : ", ";
     names += family.name;
   }
-  fail(ErrorCode::kUnsupported, "general.architecture \"{}\" is not supported; supported: {}", printable(architecture), names);
+  fail(ErrorCode::kUnsupported, "general.architecture \"{}\" is not supported; supported: {}", printable(architecture),
+       names);
 }
 
 }  // namespace lockstep::model

@@ -1,4 +1,5 @@
-// What differs between model families, as data. The forward pass is one function; a family only says which parts it has.
+// What differs between model families, as data. The forward pass is one function; a family only says which parts it
+// has.
 #pragma once
 
 #include <span>
@@ -10,9 +11,9 @@
 namespace lockstep::model {
 
 struct Family {
-  std::string_view name;          // value of general.architecture
-  kernels::RopePairing pairing;   // which elements of a head rotate together
-  bool requires_qkv_bias;         // attn_{q,k,v}.bias must be there (qwen2); elsewhere they are optional
+  std::string_view name;         // value of general.architecture
+  kernels::RopePairing pairing;  // which elements of a head rotate together
+  bool requires_qkv_bias;        // attn_{q,k,v}.bias must be there (qwen2); elsewhere they are optional
 };
 
 [[nodiscard]] std::span<const Family> families();

@@ -19,7 +19,8 @@ void look_up(const Step& step, int64_t token, float* out, exec::Member& me) noex
   if (step.kernels().packed) {
     const int64_t in_group = token % kernels::kRowsPerGroup;
     std::byte* unpacked = step.work.own[static_cast<size_t>(me.index())].scratch.data();
-    kernels::unpack_row(table.type, row - static_cast<uint64_t>(in_group) * table.data.row_bytes, in_group, n, table.data.row_bytes, unpacked);
+    kernels::unpack_row(table.type, row - static_cast<uint64_t>(in_group) * table.data.row_bytes, in_group, n,
+                        table.data.row_bytes, unpacked);
     row = unpacked;
   }
   quant::dequantize_row(table.type, row, static_cast<uint64_t>(n), out);
@@ -53,7 +54,8 @@ int64_t list_wanted(Batch batch, Workspace& work) {
 }
 
 [[noreturn]] void report_fault(int64_t fault, const Config& config) {
-  constexpr std::array<std::string_view, kFaultSites> kNames = {"attn_norm", "kqv_out", "ffn_norm", "ffn_swiglu", "result_norm", "result_output"};
+  constexpr std::array<std::string_view, kFaultSites> kNames = {"attn_norm",  "kqv_out",     "ffn_norm",
+                                                                "ffn_swiglu", "result_norm", "result_output"};
   const int64_t layer = (fault - 1) / kFaultSites;
   const std::string_view name = kNames[static_cast<size_t>((fault - 1) % kFaultSites)];
   const std::string tensor = layer == config.n_layers ? std::string(name) : fmt::format("{}-{}", name, layer);

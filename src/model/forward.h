@@ -10,8 +10,8 @@
 
 namespace lockstep::model {
 
-// Runs the batch through the model on the whole team. Fills the caches' new positions (the caller moves their length) and returns
-// the logits [rows that want them, n_vocab] in the batch's order; they live in `work` until the next call.
+// Runs the batch through the model on the whole team. Fills the caches' new positions (the caller moves their length)
+// and returns the logits [rows that want them, n_vocab] in the batch's order; they live in `work` until the next call.
 // The bits depend on the model, the tokens of each row's sequence, compute mode and cache type only (NUMERICS.md).
 // Error kNotFinite naming the tensor where the first value that is not finite appeared.
 std::span<const float> forward(const Model& model, Batch batch, Workspace& work, exec::Team& team);

@@ -33,7 +33,8 @@ bool all_finite(const float* x, int64_t n) noexcept {
   return std::none_of(lane, lane + 16, [](float v) { return v != v; });
 }
 
-// Among blocks of logits, at least k have a logit as large as the k-th largest block maximum: what is at least that large contains the k best.
+// Among blocks of logits, at least k have a logit as large as the k-th largest block maximum: what is at least that
+// large contains the k best.
 void shorten(const float* x, exec::Range ids, std::span<std::byte> scratch, HeadShare& share) noexcept {
   const int64_t n = ids.end - ids.begin;
   const int64_t n_blocks = ceil_div(n, kBlock);
@@ -42,7 +43,8 @@ void shorten(const float* x, exec::Range ids, std::span<std::byte> scratch, Head
   if (n_blocks <= kShortlist) return;
   auto* maxima = reinterpret_cast<float*>(scratch.data());
   float* ranked = maxima + n_blocks;
-  for (int64_t b = 0; b < n_blocks; ++b) maxima[b] = largest(x + ids.begin + b * kBlock, std::min(kBlock, n - b * kBlock));
+  for (int64_t b = 0; b < n_blocks; ++b)
+    maxima[b] = largest(x + ids.begin + b * kBlock, std::min(kBlock, n - b * kBlock));
   std::copy_n(maxima, n_blocks, ranked);
   std::nth_element(ranked, ranked + kShortlist - 1, ranked + n_blocks, std::greater<>());
   const float threshold = ranked[kShortlist - 1];

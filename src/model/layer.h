@@ -8,7 +8,8 @@
 
 namespace lockstep::model {
 
-// Carries the residual stream work.x through layer `index`. Run by every member of the team; five meetings for a single row.
+// Carries the residual stream work.x through layer `index`. Run by every member of the team; five meetings for a single
+// row.
 void layer(Step& step, int64_t index, exec::Member& me) noexcept;
 
 }  // namespace lockstep::model

@@ -9,7 +9,8 @@ Model load_model(const gguf::ModelFile& file, int64_t n_vocab, const ModelOption
   const kernels::KernelTable& kernels = kernels::select_table(options.isa);
   const Config config = load_config(file.metadata(), n_vocab);
   if (options.cache_type == kernels::CacheType::kQ8_0 && config.head_dim % kernels::kScaleGroup != 0) {
-    fail(ErrorCode::kBadRequest, "kv-type q8_0: the head size {} is no multiple of {}; use f16 or f32", config.head_dim, kernels::kScaleGroup);
+    fail(ErrorCode::kBadRequest, "kv-type q8_0: the head size {} is no multiple of {}; use f16 or f32", config.head_dim,
+         kernels::kScaleGroup);
   }
   Weights weights = load_weights(file, config, kernels.packed, team, options.progress);
   RopeTable rope(config.rope, weights.rope_factors);

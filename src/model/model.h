@@ -1,4 +1,5 @@
-// A loaded model: configuration, weights, rotation table and the kernels that compute with them. Immutable, shared by all threads.
+// A loaded model: configuration, weights, rotation table and the kernels that compute with them. Immutable, shared by
+// all threads.
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@
 
 namespace lockstep::model {
 
-// How products are computed (NUMERICS.md section 2): int8 activations, or weights dequantized exactly and fp32 activations.
+// How products are computed (NUMERICS.md section 2): int8 activations, or weights dequantized exactly and fp32
+// activations.
 enum class Compute { kFast, kExact };
 
 struct Model {
@@ -38,9 +40,10 @@ struct ModelOptions {
   Progress progress;  // of reading the weights
 };
 
-// Configuration and weights of a file with a vocabulary of n_vocab tokens, read by the team. Errors: those of load_config,
-// load_weights and kernels::select_table.
-[[nodiscard]] Model load_model(const gguf::ModelFile& file, int64_t n_vocab, const ModelOptions& options, exec::Team& team);
+// Configuration and weights of a file with a vocabulary of n_vocab tokens, read by the team. Errors: those of
+// load_config, load_weights and kernels::select_table.
+[[nodiscard]] Model load_model(const gguf::ModelFile& file, int64_t n_vocab, const ModelOptions& options,
+                               exec::Team& team);
 
 [[nodiscard]] exec::KvCache::Shape cache_shape(const Model& model, int64_t max_positions);
 

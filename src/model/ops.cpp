@@ -14,8 +14,15 @@ constexpr int64_t kLanes = 64;
 
 kernels::Activations view(const ActivationBuffer& buffer, int64_t n_tokens, int64_t width) noexcept {
   const int64_t padded = round_up(width, kLanes);
-  return {buffer.x.data(),     padded, buffer.q.data(),   padded, buffer.scale.data(), padded / kernels::kScaleGroup,
-          buffer.sum.data(), padded / kernels::kSumGroup, n_tokens};
+  return {buffer.x.data(),
+          padded,
+          buffer.q.data(),
+          padded,
+          buffer.scale.data(),
+          padded / kernels::kScaleGroup,
+          buffer.sum.data(),
+          padded / kernels::kSumGroup,
+          n_tokens};
 }
 
 bool all_finite(const float* x, int64_t n) noexcept {
@@ -24,10 +31,11 @@ bool all_finite(const float* x, int64_t n) noexcept {
   return largest < 0x7f800000u;
 }
 
-// Rows [first, last) of `x` into the buffer: normalised (or copied), and quantized where the compute mode and the width allow.
-// A width that is no multiple of 32 occurs only before F32, F16 and BF16 matrices, whose products read fp32.
+// Rows [first, last) of `x` into the buffer: normalised (or copied), and quantized where the compute mode and the width
+// allow. A width that is no multiple of 32 occurs only before F32, F16 and BF16 matrices, whose products read fp32.
 // False when a value is not finite.
-bool prepare_rows(const Step& step, const float* x, int64_t width, const Vector* norm, const ActivationBuffer& buffer, exec::Range rows) noexcept {
+bool prepare_rows(const Step& step, const float* x, int64_t width, const Vector* norm, const ActivationBuffer& buffer,
+                  exec::Range rows) noexcept {
   const kernels::Activations a = view(buffer, 0, width);
   bool finite = true;
   for (int64_t t = rows.begin; t < rows.end; ++t) {
@@ -38,8 +46,8 @@ bool prepare_rows(const Step& step, const float* x, int64_t width, const Vector*
       std::copy_n(x + t * width, width, row);
     }
     if (step.model.compute == Compute::kFast && width % kernels::kScaleGroup == 0) {
-      finite &= step.kernels().quantize(row, width, buffer.q.data() + t * a.q_stride, buffer.scale.data() + t * a.scale_stride,
-                                        buffer.sum.data() + t * a.sum_stride);
+      finite &= step.kernels().quantize(row, width, buffer.q.data() + t * a.q_stride,
+                                        buffer.scale.data() + t * a.scale_stride, buffer.sum.data() + t * a.sum_stride);
     } else {
       finite &= all_finite(row, width);
     }
@@ -53,7 +61,8 @@ struct Source {
   const Vector* norm;
 };
 
-kernels::Activations prepare(const Step& step, const Source& source, int64_t layer, FaultSite site, exec::Member& me) noexcept {
+kernels::Activations prepare(const Step& step, const Source& source, int64_t layer, FaultSite site,
+                             exec::Member& me) noexcept {
   const bool alone = step.n_rows == 1;
   const ActivationBuffer& buffer = alone ? step.work.own[static_cast<size_t>(me.index())].row : step.work.shared;
   const exec::Range rows = alone ? exec::Range{0, 1} : me.range(step.n_rows);
@@ -68,18 +77,22 @@ struct Output {
   bool add;
 };
 
-void product(const Step& step, const Matrix& w, const kernels::Activations& a, const Output& out, exec::Range rows, exec::Member& me) noexcept {
+void product(const Step& step, const Matrix& w, const kernels::Activations& a, const Output& out, exec::Range rows,
+             exec::Member& me) noexcept {
   if (rows.begin == rows.end) return;
-  step.model.product(w.type)({w.data, rows.begin, rows.end, a, out.data, out.stride, out.add, step.work.own[static_cast<size_t>(me.index())].scratch.data()});
+  step.model.product(w.type)({w.data, rows.begin, rows.end, a, out.data, out.stride, out.add,
+                              step.work.own[static_cast<size_t>(me.index())].scratch.data()});
 }
 
 }  // namespace
 
-kernels::Activations norm_quantize(const Step& step, const Vector& weight, int64_t layer, FaultSite site, exec::Member& me) noexcept {
+kernels::Activations norm_quantize(const Step& step, const Vector& weight, int64_t layer, FaultSite site,
+                                   exec::Member& me) noexcept {
   return prepare(step, {step.work.x.data(), step.config().n_embd, &weight}, layer, site, me);
 }
 
-kernels::Activations quantize(const Step& step, const float* x, int64_t width, int64_t layer, FaultSite site, exec::Member& me) noexcept {
+kernels::Activations quantize(const Step& step, const float* x, int64_t width, int64_t layer, FaultSite site,
+                              exec::Member& me) noexcept {
   return prepare(step, {x, width, nullptr}, layer, site, me);
 }
 
@@ -90,17 +103,21 @@ exec::Range linear_logits(const Step& step, const Matrix& w, const kernels::Acti
   return mine;
 }
 
-void linear_add(const Step& step, const Matrix& w, const kernels::Activations& a, float* out, exec::Member& me) noexcept {
+void linear_add(const Step& step, const Matrix& w, const kernels::Activations& a, float* out,
+                exec::Member& me) noexcept {
   product(step, w, a, {out, w.data.n_rows, true}, me.range(w.data.n_rows, kRowUnit), me);
 }
 
-void linear_rows(const Step& step, const Matrix& w, const Vector& bias, const kernels::Activations& a, float* out, exec::Range rows, exec::Member& me) noexcept {
+void linear_rows(const Step& step, const Matrix& w, const Vector& bias, const kernels::Activations& a, float* out,
+                 exec::Range rows, exec::Member& me) noexcept {
   product(step, w, a, {out, w.data.n_rows, false}, rows, me);
   if (bias.empty()) return;
-  for (int64_t t = 0; t < a.n_tokens; ++t) step.kernels().add(out + t * w.data.n_rows + rows.begin, bias.data() + rows.begin, rows.end - rows.begin);
+  for (int64_t t = 0; t < a.n_tokens; ++t)
+    step.kernels().add(out + t * w.data.n_rows + rows.begin, bias.data() + rows.begin, rows.end - rows.begin);
 }
 
-void linear_gated(const Step& step, const Matrix& gate, const Matrix& up, const kernels::Activations& a, exec::Member& me) noexcept {
+void linear_gated(const Step& step, const Matrix& gate, const Matrix& up, const kernels::Activations& a,
+                  exec::Member& me) noexcept {
   const exec::Range rows = me.range(gate.data.n_rows, kRowUnit);
   product(step, gate, a, {step.work.gate.data(), gate.data.n_rows, false}, rows, me);
   product(step, up, a, {step.work.up.data(), up.data.n_rows, false}, rows, me);

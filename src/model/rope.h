@@ -1,4 +1,5 @@
-// Rotation angles of a position, as a table of cosines and sines (Su et al. 2021; the order of fp32 roundings is llama.cpp's).
+// Rotation angles of a position, as a table of cosines and sines (Su et al. 2021; the order of fp32 roundings is
+// llama.cpp's).
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,8 @@ Hash hash_of(const void* data, size_t size) {
   return hash;
 }
 
-// A placement as a run of equal pieces of the file that are converted one by one: groups of rows, or the whole of a small tensor.
+// A placement as a run of equal pieces of the file that are converted one by one: groups of rows, or the whole of a
+// small tensor.
 struct Pieces {
   TensorPlacement placement;
   uint64_t file_begin;
@@ -43,7 +44,8 @@ struct Pieces {
 Pieces pieces_of(const gguf::ModelFile& file, const TensorPlacement& placement) {
   const gguf::TensorInfo& tensor = *placement.tensor;
   const uint64_t row_bytes = quant::row_bytes(tensor.type, tensor.shape[0]);
-  return {placement, file.data_start(tensor.shard) + tensor.offset, row_bytes, tensor.bytes / row_bytes, kernels::kRowsPerGroup};
+  return {placement, file.data_start(tensor.shard) + tensor.offset, row_bytes, tensor.bytes / row_bytes,
+          kernels::kRowsPerGroup};
 }
 
 // One 4 MiB slice of one shard.
@@ -56,7 +58,8 @@ std::vector<Slice> slices_of(const gguf::ModelFile& file) {
   std::vector<Slice> slices;
   for (uint32_t shard = 0; shard < file.n_shards(); ++shard) {
     const uint64_t size = file.file(shard).size();
-    for (uint64_t begin = 0; begin < size; begin += kSlice) slices.push_back({shard, begin, std::min(begin + kSlice, size)});
+    for (uint64_t begin = 0; begin < size; begin += kSlice)
+      slices.push_back({shard, begin, std::min(begin + kSlice, size)});
   }
   return slices;
 }
@@ -64,8 +67,13 @@ std::vector<Slice> slices_of(const gguf::ModelFile& file) {
 class Readers {
  public:
   Readers(const gguf::ModelFile& file, const std::vector<TensorPlacement>& placements, const Progress& progress)
-      : file_(file), progress_(progress), slices_(slices_of(file)), hashes_(slices_.size()), by_shard_(file.n_shards()) {
-    for (const TensorPlacement& placement : placements) by_shard_[placement.tensor->shard].push_back(pieces_of(file, placement));
+      : file_(file),
+        progress_(progress),
+        slices_(slices_of(file)),
+        hashes_(slices_.size()),
+        by_shard_(file.n_shards()) {
+    for (const TensorPlacement& placement : placements)
+      by_shard_[placement.tensor->shard].push_back(pieces_of(file, placement));
     for (auto& pieces : by_shard_) std::ranges::sort(pieces, {}, &Pieces::file_begin);
     for (const Slice& slice : slices_) total_ += slice.end - slice.begin;
   }
@@ -127,7 +135,8 @@ class Readers {
       check_finite(*p.placement.tensor, source, rows * p.row_bytes);
       std::byte* out = p.placement.data + i * p.piece_bytes();
       if (p.placement.packed) {
-        kernels::pack_group(p.placement.tensor->type, source, static_cast<int64_t>(rows), static_cast<int64_t>(p.placement.tensor->shape[0]), p.row_bytes, out);
+        kernels::pack_group(p.placement.tensor->type, source, static_cast<int64_t>(rows),
+                            static_cast<int64_t>(p.placement.tensor->shape[0]), p.row_bytes, out);
       } else {
         std::copy_n(source, rows * p.row_bytes, out);
       }
@@ -137,7 +146,8 @@ class Readers {
   static void check_finite(const gguf::TensorInfo& tensor, const std::byte* data, uint64_t bytes) {
     const quant::FormatInfo& format = quant::format_info(tensor.type);
     if (quant::scales_are_finite(tensor.type, data, bytes / format.block_bytes)) return;
-    fail(ErrorCode::kNotFinite, "tensor {} holds a NaN or infinite {}", printable(tensor.name), format.block_size == 1 ? "value" : "block scale");
+    fail(ErrorCode::kNotFinite, "tensor {} holds a NaN or infinite {}", printable(tensor.name),
+         format.block_size == 1 ? "value" : "block scale");
   }
 
   const gguf::ModelFile& file_;
@@ -160,7 +170,8 @@ uint64_t placement_bytes(const gguf::TensorInfo& tensor, bool packed) {
   return round_up<uint64_t>(tensor.bytes / row_bytes, kernels::kRowsPerGroup) * row_bytes;
 }
 
-std::string load_tensors(const gguf::ModelFile& file, std::vector<TensorPlacement> placements, exec::Team& team, const Progress& progress) {
+std::string load_tensors(const gguf::ModelFile& file, std::vector<TensorPlacement> placements, exec::Team& team,
+                         const Progress& progress) {
   Readers readers(file, placements, progress);
   team.run([&readers](exec::Member& me) { readers.run(me); });
   return readers.finish();

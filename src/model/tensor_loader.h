@@ -1,6 +1,6 @@
-// Brings the tensors of a model into memory: several readers go through the file once, slice by slice, and turn rows into the layout
-// of the kernels on the way (kernels/packed.h), so that nothing is in memory twice. Scales that are not finite are refused, and the
-// hash that identifies the file is made from the same bytes.
+// Brings the tensors of a model into memory: several readers go through the file once, slice by slice, and turn rows
+// into the layout of the kernels on the way (kernels/packed.h), so that nothing is in memory twice. Scales that are not
+// finite are refused, and the hash that identifies the file is made from the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ namespace lockstep::model {
 // Called by one thread now and then with the bytes read so far and in all; may throw to give up.
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-// Where a tensor goes. `packed`: as groups of 16 rows in the R16 layout, of which the last is filled up; otherwise as in the file.
+// Where a tensor goes. `packed`: as groups of 16 rows in the R16 layout, of which the last is filled up; otherwise as
+// in the file.
 struct TensorPlacement {
   const gguf::TensorInfo* tensor;
   std::byte* data;
@@ -26,8 +27,9 @@ struct TensorPlacement {
 // Bytes that a placement takes.
 [[nodiscard]] uint64_t placement_bytes(const gguf::TensorInfo& tensor, bool packed);
 
-// Reads all placements. Returns the file's tree hash: xxh128 (canonical, hexadecimal) over the xxh128 of its slices of 4 MiB, shards one
-// after another. Errors: kNotFinite naming the tensor, kIo, kBadFile, and whatever `progress` throws.
-std::string load_tensors(const gguf::ModelFile& file, std::vector<TensorPlacement> placements, exec::Team& team, const Progress& progress);
+// Reads all placements. Returns the file's tree hash: xxh128 (canonical, hexadecimal) over the xxh128 of its slices of
+// 4 MiB, shards one after another. Errors: kNotFinite naming the tensor, kIo, kBadFile, and whatever `progress` throws.
+std::string load_tensors(const gguf::ModelFile& file, std::vector<TensorPlacement> placements, exec::Team& team,
+                         const Progress& progress);
 
 }  // namespace lockstep::model

@@ -19,13 +19,15 @@ std::string shape_text(const TensorInfo& tensor) {
   return text + "]";
 }
 
-// Says for every tensor of the architecture where it goes, has them all read at once, and finishes what is not a matrix.
+// Says for every tensor of the architecture where it goes, has them all read at once, and finishes what is not a
+// matrix.
 class WeightsLoader {
  public:
   WeightsLoader(const gguf::ModelFile& file, const Config& config, bool packed)
       : file_(file), config_(config), packed_(packed) {
     uint64_t bytes = 0;
-    for (const TensorInfo& tensor : file.tensors()) bytes += round_up(placement_bytes(tensor, packed), exec::Arena::kAlignment);
+    for (const TensorInfo& tensor : file.tensors())
+      bytes += round_up(placement_bytes(tensor, packed), exec::Arena::kAlignment);
     weights_.storage = Buffer(bytes, "the weights");
   }
 
@@ -102,7 +104,8 @@ class WeightsLoader {
            rule == kRowsAtLeast ? " or more" : "");
     }
     if (!quant::format_info(tensor.type).supported) {
-      fail(ErrorCode::kUnsupported, "tensor {} has type {}, which is not supported", name, quant::to_string(tensor.type));
+      fail(ErrorCode::kUnsupported, "tensor {} has type {}, which is not supported", name,
+           quant::to_string(tensor.type));
     }
     std::byte* data = weights_.storage.data() + used_bytes_;
     used_bytes_ += round_up(placement_bytes(tensor, packed_), exec::Arena::kAlignment);
@@ -117,7 +120,8 @@ class WeightsLoader {
     }
     using enum quant::TensorType;
     if (tensor.type != kF32 && tensor.type != kF16 && tensor.type != kBF16) {
-      fail(ErrorCode::kUnsupported, "tensor {} has type {}, expected F32, F16 or BF16", name, quant::to_string(tensor.type));
+      fail(ErrorCode::kUnsupported, "tensor {} has type {}, expected F32, F16 or BF16", name,
+           quant::to_string(tensor.type));
     }
     staged_.push_back({&tensor, &out, std::vector<std::byte>(tensor.bytes)});
     place(tensor, staged_.back().bytes.data(), false);
@@ -141,7 +145,8 @@ class WeightsLoader {
   void refuse_unused() const {
     for (const TensorInfo& tensor : file_.tensors()) {
       if (used_.contains(tensor.name)) continue;
-      fail(ErrorCode::kUnsupported, "tensor {} is not one that architecture {} has", printable(tensor.name), config_.family->name);
+      fail(ErrorCode::kUnsupported, "tensor {} is not one that architecture {} has", printable(tensor.name),
+           config_.family->name);
     }
   }
 
@@ -157,7 +162,8 @@ class WeightsLoader {
 
 }  // namespace
 
-Weights load_weights(const gguf::ModelFile& file, const Config& config, bool packed, exec::Team& team, const Progress& progress) {
+Weights load_weights(const gguf::ModelFile& file, const Config& config, bool packed, exec::Team& team,
+                     const Progress& progress) {
   return WeightsLoader(file, config, packed).load(team, progress);
 }
 

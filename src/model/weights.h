@@ -38,16 +38,17 @@ struct Weights {
   Matrix token_embd;
   std::vector<LayerWeights> layers;
   Vector output_norm;
-  Matrix output;        // the same data as token_embd when the head is tied
+  Matrix output;  // the same data as token_embd when the head is tied
   bool tied;
-  Vector rope_factors;  // empty, or n_rot / 2 divisors
-  Buffer storage;       // owns the bytes of all matrices
+  Vector rope_factors;    // empty, or n_rot / 2 divisors
+  Buffer storage;         // owns the bytes of all matrices
   std::string tree_hash;  // of the file they came from
 };
 
-// Errors (each names the tensor): kNotFound, kBadFile for a shape, kUnsupported for a type or a tensor that the architecture does
-// not have (it would be ignored in silence), kNotFinite for a scale, kNoMemory.
-// `packed`: matrices in the R16 layout.
-[[nodiscard]] Weights load_weights(const gguf::ModelFile& file, const Config& config, bool packed, exec::Team& team, const Progress& progress = {});
+// Errors (each names the tensor): kNotFound, kBadFile for a shape, kUnsupported for a type or a tensor that the
+// architecture does not have (it would be ignored in silence), kNotFinite for a scale, kNoMemory. `packed`: matrices in
+// the R16 layout.
+[[nodiscard]] Weights load_weights(const gguf::ModelFile& file, const Config& config, bool packed, exec::Team& team,
+                                   const Progress& progress = {});
 
 }  // namespace lockstep::model

@@ -14,19 +14,23 @@ uint64_t array_bytes(int64_t n) {
   return round_up(static_cast<uint64_t>(n) * sizeof(T), exec::Arena::kAlignment);
 }
 
-int64_t widest_input(const Config& c) { return std::max({c.n_embd, c.q_width(), c.n_ff}); }
+int64_t widest_input(const Config& c) {
+  return std::max({c.n_embd, c.q_width(), c.n_ff});
+}
 
 }  // namespace
 
 ActivationBuffer ActivationBuffer::take(exec::Arena& arena, int64_t n_tokens, int64_t width) {
   const int64_t padded = round_up(width, kVectorLanes);
-  return {arena.take<float>(n_tokens * padded), arena.take<int8_t>(n_tokens * padded), arena.take<float>(n_tokens * padded / kernels::kScaleGroup),
+  return {arena.take<float>(n_tokens * padded), arena.take<int8_t>(n_tokens * padded),
+          arena.take<float>(n_tokens * padded / kernels::kScaleGroup),
           arena.take<int32_t>(n_tokens * padded / kernels::kSumGroup)};
 }
 
 uint64_t ActivationBuffer::bytes(int64_t n_tokens, int64_t width) {
   const int64_t n = n_tokens * round_up(width, kVectorLanes);
-  return array_bytes<float>(n) + array_bytes<int8_t>(n) + array_bytes<float>(n / kernels::kScaleGroup) + array_bytes<int32_t>(n / kernels::kSumGroup);
+  return array_bytes<float>(n) + array_bytes<int8_t>(n) + array_bytes<float>(n / kernels::kScaleGroup) +
+         array_bytes<int32_t>(n / kernels::kSumGroup);
 }
 
 namespace {
@@ -36,16 +40,21 @@ int64_t split_rows(const Config& c, int n_members, int64_t max_batch) {
   return std::min(max_batch, ceil_div(int64_t{4} * n_members, c.n_kv_heads));
 }
 
-int64_t scratch_bytes(const Config& c, int64_t batch) { return static_cast<int64_t>(kernels::linear_scratch_bytes(widest_input(c), batch)); }
+int64_t scratch_bytes(const Config& c, int64_t batch) {
+  return static_cast<int64_t>(kernels::linear_scratch_bytes(widest_input(c), batch));
+}
 
 uint64_t arena_bytes(const Config& c, int n_members, int64_t batch, int64_t logits, int64_t chunks) {
   const int64_t split = split_rows(c, n_members, batch);
   const int64_t per_row = c.n_embd + 2 * c.q_width() + 2 * c.kv_width() + 2 * c.n_ff + c.rope.n_rot;
   constexpr uint64_t kArrays = 16;
-  return array_bytes<float>(batch * per_row) + array_bytes<float>(logits * c.n_vocab) + array_bytes<HeadShare>(logits * n_members) + array_bytes<int64_t>(batch) +
-         ActivationBuffer::bytes(batch, widest_input(c)) + static_cast<uint64_t>(n_members) * (ActivationBuffer::bytes(1, widest_input(c)) + array_bytes<std::byte>(scratch_bytes(c, batch))) +
-         array_bytes<kernels::AttentionPartial>(split * c.n_heads * chunks) + array_bytes<float>(split * c.n_heads * chunks * c.head_dim) +
-         kArrays * exec::Arena::kAlignment;
+  return array_bytes<float>(batch * per_row) + array_bytes<float>(logits * c.n_vocab) +
+         array_bytes<HeadShare>(logits * n_members) + array_bytes<int64_t>(batch) +
+         ActivationBuffer::bytes(batch, widest_input(c)) +
+         static_cast<uint64_t>(n_members) *
+             (ActivationBuffer::bytes(1, widest_input(c)) + array_bytes<std::byte>(scratch_bytes(c, batch))) +
+         array_bytes<kernels::AttentionPartial>(split * c.n_heads * chunks) +
+         array_bytes<float>(split * c.n_heads * chunks * c.head_dim) + kArrays * exec::Arena::kAlignment;
 }
 
 }  // namespace

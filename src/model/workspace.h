@@ -1,4 +1,5 @@
-// Every intermediate of a forward pass, sized once for the largest batch: nothing is allocated between a token and its logits.
+// Every intermediate of a forward pass, sized once for the largest batch: nothing is allocated between a token and its
+// logits.
 #pragma once
 
 #include <atomic>
@@ -36,7 +37,8 @@ struct HeadShare {
 };
 
 struct Workspace {
-  // n_members threads, batches of up to max_batch rows, of which up to max_logits want logits, contexts of up to max_positions.
+  // n_members threads, batches of up to max_batch rows, of which up to max_logits want logits, contexts of up to
+  // max_positions.
   Workspace(const Config& config, int n_members, int64_t max_batch, int64_t max_logits, int64_t max_positions);
 
   int64_t max_batch;
@@ -45,18 +47,18 @@ struct Workspace {
   int64_t max_split_rows;  // rows whose attention is split over chunks; see attention.cpp
 
   exec::Arena arena;
-  std::span<float> x;        // [max_batch, n_embd]: the residual stream
-  std::span<float> q;        // [max_batch, n_heads * head_dim]
-  std::span<float> k, v;     // [max_batch, n_kv_heads * head_dim]: rows on their way into the cache
-  std::span<float> heads;    // [max_batch, n_heads * head_dim]: attention's result
-  std::span<float> gate;     // [max_batch, n_ff]
-  std::span<float> up;       // [max_batch, n_ff]
-  std::span<float> cos_sin;  // [max_batch, n_rot]
-  std::span<float> logits;   // [max_logits, n_vocab]
+  std::span<float> x;                // [max_batch, n_embd]: the residual stream
+  std::span<float> q;                // [max_batch, n_heads * head_dim]
+  std::span<float> k, v;             // [max_batch, n_kv_heads * head_dim]: rows on their way into the cache
+  std::span<float> heads;            // [max_batch, n_heads * head_dim]: attention's result
+  std::span<float> gate;             // [max_batch, n_ff]
+  std::span<float> up;               // [max_batch, n_ff]
+  std::span<float> cos_sin;          // [max_batch, n_rot]
+  std::span<float> logits;           // [max_logits, n_vocab]
   std::span<HeadShare> head_shares;  // [max_logits, n_members]
-  std::span<int64_t> wanted; // [max_batch]: the rows that want logits
+  std::span<int64_t> wanted;         // [max_batch]: the rows that want logits
 
-  ActivationBuffer shared;                 // a batch's rows, prepared by all members together
+  ActivationBuffer shared;  // a batch's rows, prepared by all members together
   // What each member has for itself: a single prepared row, and the kernels' scratch memory.
   struct Own {
     ActivationBuffer row;
@@ -64,9 +66,10 @@ struct Workspace {
   };
   std::vector<Own> own;
 
-  // Attention split over chunks: results of each (row, head, chunk), and how many chunks of each (row, KV head) are done.
-  std::span<kernels::AttentionPartial> partial;  // [max_split_rows, n_heads, max_chunks]
-  std::span<float> partial_o;                    // [max_split_rows, n_heads, max_chunks, head_dim]
+  // Attention split over chunks: results of each (row, head, chunk), and how many chunks of each (row, KV head) are
+  // done.
+  std::span<kernels::AttentionPartial> partial;         // [max_split_rows, n_heads, max_chunks]
+  std::span<float> partial_o;                           // [max_split_rows, n_heads, max_chunks, head_dim]
   std::unique_ptr<std::atomic<int64_t>[]> chunks_done;  // [max_split_rows, n_kv_heads]
 
   // The first activation that was not finite, as 1 + layer * kFaultSites + site; 0 while there is none.

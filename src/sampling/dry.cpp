@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sampling/adjust.h"
 #include "base/exp64.h"
+#include "sampling/adjust.h"
 
 namespace lockstep::sampling {
 namespace {

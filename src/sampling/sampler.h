@@ -24,8 +24,9 @@ class Sampler {
   // Error(kBadRequest) when logit_bias leaves no possible token.
   [[nodiscard]] TokenId sample(std::span<const float> logits, uint64_t step);
 
-  // The same where somebody has looked at the logits already: they are finite, and `shortlist` is empty or has the kShortlist best of them,
-  // perhaps with others, in any order. Chains that begin with top-k and greedy choice then never look at the rest.
+  // The same where somebody has looked at the logits already: they are finite, and `shortlist` is empty or has the
+  // kShortlist best of them, perhaps with others, in any order. Chains that begin with top-k and greedy choice then
+  // never look at the rest.
   static constexpr size_t kShortlist = 64;
   [[nodiscard]] TokenId sample(std::span<const float> logits, std::span<const Candidate> shortlist, uint64_t step);
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sampling/adjust.h"
 #include "base/exp64.h"
+#include "sampling/adjust.h"
 
 namespace lockstep::sampling {
 

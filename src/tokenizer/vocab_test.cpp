@@ -128,7 +128,7 @@ TEST(Vocab, MissingBytesAreEncodedAsTheUnknownToken) {
       Tokenizer::load(forge("llama", {{"<unk>", TokenType::kUnknown}, {"<s>", TokenType::kControl}, {"a"}}));
   EXPECT_FALSE(tokenizer.spells_all_bytes());
   EXPECT_EQ(tokenizer.encode("az", {}), (Ids{0, 2, 0}));  // neither the space prefix nor z has a token
-  EXPECT_TRUE(tokenizer.warnings().empty());  // common, and no fault of the file
+  EXPECT_TRUE(tokenizer.warnings().empty());              // common, and no fault of the file
 }
 
 TEST(Vocab, ANameOfARoleIsATokenOfControl) {

@@ -1,4 +1,5 @@
-// The shortlists that members of the team make of their share of the logits, on a vocabulary large enough to have them (SmolLM2's 49,152).
+// The shortlists that members of the team make of their share of the logits, on a vocabulary large enough to have them
+// (SmolLM2's 49,152).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +19,8 @@ TEST(Shortlist, HoldsTheBestTokensWhateverTheNumberOfThreads) {
     engine::EngineOptions options;
     options.threads = threads;
     options.ctx_size = 64;
-    const auto engine = engine::Engine::load(std::filesystem::path(models) / "SmolLM2-135M-Instruct.Q4_1.gguf", options);
+    const auto engine =
+        engine::Engine::load(std::filesystem::path(models) / "SmolLM2-135M-Instruct.Q4_1.gguf", options);
     engine::Session session(*engine);
     session.sync(engine->tokenizer().encode("The capital of France is", {}));
     const auto best = sampling::top_k_of(session.logits(), sampling::Sampler::kShortlist);
@@ -26,7 +28,9 @@ TEST(Shortlist, HoldsTheBestTokensWhateverTheNumberOfThreads) {
     ASSERT_GE(shortlist.size(), best.size());
     ASSERT_LT(shortlist.size(), 2000u) << "short";
     for (const sampling::Candidate& candidate : best) {
-      EXPECT_TRUE(std::ranges::any_of(shortlist, [&](const auto& c) { return c.id == candidate.id && c.logit == candidate.logit; })) << candidate.id;
+      EXPECT_TRUE(std::ranges::any_of(shortlist, [&](const auto& c) {
+        return c.id == candidate.id && c.logit == candidate.logit;
+      })) << candidate.id;
     }
   }
 }

@@ -13,12 +13,16 @@ namespace {
 
 template <TensorType... types>
 constexpr void add_quantized_products(KernelTable& table) {
-  ((table.fast[static_cast<int>(types)] = linear_fast<types>, table.exact[static_cast<int>(types)] = linear_float<types>), ...);
+  ((table.fast[static_cast<int>(types)] = linear_fast<types>,
+    table.exact[static_cast<int>(types)] = linear_float<types>),
+   ...);
 }
 
 template <TensorType... types>
 constexpr void add_float_products(KernelTable& table) {
-  ((table.fast[static_cast<int>(types)] = linear_float<types>, table.exact[static_cast<int>(types)] = linear_float<types>), ...);
+  ((table.fast[static_cast<int>(types)] = linear_float<types>,
+    table.exact[static_cast<int>(types)] = linear_float<types>),
+   ...);
 }
 
 constexpr KernelTable body_table(const char* isa) {
@@ -27,7 +31,8 @@ constexpr KernelTable body_table(const char* isa) {
   table.packed = true;
   using enum TensorType;
   add_float_products<kF32, kF16, kBF16>(table);
-  add_quantized_products<kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ8_0, kQ2_K, kQ3_K, kQ4_K, kQ5_K, kQ6_K, kIQ4_NL, kIQ4_XS, kIQ3_S, kTQ1_0, kTQ2_0, kMXFP4>(table);
+  add_quantized_products<kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ8_0, kQ2_K, kQ3_K, kQ4_K, kQ5_K, kQ6_K, kIQ4_NL, kIQ4_XS, kIQ3_S,
+                         kTQ1_0, kTQ2_0, kMXFP4>(table);
   table.quantize = quantize_vector;
   table.rms_norm = rms_norm_vector;
   table.swiglu = swiglu_vector;

@@ -1,5 +1,5 @@
-// Attention over a chunk of positions on vectors: scores with positions as lanes, values with elements of the head as lanes. The K and V
-// of a KV head are read once for up to kHeadTile query heads. Defined by oracle/oracle_attention.h.
+// Attention over a chunk of positions on vectors: scores with positions as lanes, values with elements of the head as
+// lanes. The K and V of a KV head are read once for up to kHeadTile query heads. Defined by oracle/oracle_attention.h.
 #pragma once
 
 #include "kernels/body/integer_product.h"
@@ -12,19 +12,23 @@ namespace {
 
 template <typename Element>
 LOCKSTEP_INLINE Floats load_cached(const typename Element::Stored* p) {
-  if constexpr (sizeof(typename Element::Stored) == 2) return load_f16(p);
-  else return load(reinterpret_cast<const float*>(p));
+  if constexpr (sizeof(typename Element::Stored) == 2)
+    return load_f16(p);
+  else
+    return load(reinterpret_cast<const float*>(p));
 }
 
 // score[g][p0..] of n_heads heads and n_blocks blocks of 16 positions.
 template <typename Element, int n_heads, int n_blocks>
-LOCKSTEP_INLINE void score_blocks(const AttentionJob& job, const float* q, const typename Element::Stored* k, float (*score)[kChunk]) {
+LOCKSTEP_INLINE void score_blocks(const AttentionJob& job, const float* q, const typename Element::Stored* k,
+                                  float (*score)[kChunk]) {
   Floats s[n_blocks][n_heads];
   for (int b = 0; b < n_blocks; ++b) {
     for (int g = 0; g < n_heads; ++g) s[b][g] = zero();
   }
   const int64_t block = job.head_dim * kPositionsPerBlock;
-  for (int64_t i = 0; i < n_blocks * block; i += 64 / static_cast<int64_t>(sizeof(*k))) prefetch(k + n_blocks * block + i);
+  for (int64_t i = 0; i < n_blocks * block; i += 64 / static_cast<int64_t>(sizeof(*k)))
+    prefetch(k + n_blocks * block + i);
   for (int64_t d = 0; d < job.head_dim; ++d) {
     Floats key[n_blocks];
     LOCKSTEP_UNROLL
@@ -47,7 +51,8 @@ LOCKSTEP_INLINE void all_scores(const AttentionJob& job, const float* q, float (
   const auto* k = static_cast<const typename Element::Stored*>(job.k);
   const int64_t block = job.head_dim * kPositionsPerBlock;
   int64_t p = 0;
-  for (; p + (kScoreBlocks - 1) * kPositionsPerBlock < job.n_positions; p += kScoreBlocks * kPositionsPerBlock, k += kScoreBlocks * block) {
+  for (; p + (kScoreBlocks - 1) * kPositionsPerBlock < job.n_positions;
+       p += kScoreBlocks * kPositionsPerBlock, k += kScoreBlocks * block) {
     float(*at)[kChunk] = reinterpret_cast<float(*)[kChunk]>(score[0] + p);
     score_blocks<Element, n_heads, kScoreBlocks>(job, q, k, at);
   }
@@ -83,7 +88,8 @@ struct PlainValues {
   const typename Element::Stored* v;
   int64_t head_dim;
 
-  explicit PlainValues(const AttentionJob& job) : v(static_cast<const typename Element::Stored*>(job.v)), head_dim(job.head_dim) {}
+  explicit PlainValues(const AttentionJob& job)
+      : v(static_cast<const typename Element::Stored*>(job.v)), head_dim(job.head_dim) {}
   LOCKSTEP_INLINE Floats at(int64_t p, int64_t d) const { return load_cached<Element>(v + p * head_dim + d); }
   LOCKSTEP_INLINE void fetch(int64_t p, int64_t d) const { prefetch(v + p * head_dim + d); }
 };
@@ -93,14 +99,17 @@ struct QuantizedValues {
   int64_t n_groups;
   float scale[kChunk * kMaxHeadDim / kScaleGroup];  // [position][group], in fp32 once for all heads
 
-  explicit QuantizedValues(const AttentionJob& job) : v(static_cast<const int8_t*>(job.v)), n_groups(job.head_dim / kScaleGroup) {
+  explicit QuantizedValues(const AttentionJob& job)
+      : v(static_cast<const int8_t*>(job.v)), n_groups(job.head_dim / kScaleGroup) {
     for (int64_t i = 0; i < job.n_positions * n_groups; ++i) {
       uint16_t half;
       __builtin_memcpy(&half, v + i * (kScaleGroup + 2), 2);
       scale[i] = f16_to_f32(half);
     }
   }
-  LOCKSTEP_INLINE const int8_t* address(int64_t group, int64_t d) const { return v + group * (kScaleGroup + 2) + 2 + d % kScaleGroup; }
+  LOCKSTEP_INLINE const int8_t* address(int64_t group, int64_t d) const {
+    return v + group * (kScaleGroup + 2) + 2 + d % kScaleGroup;
+  }
   LOCKSTEP_INLINE Floats at(int64_t p, int64_t d) const {
     const int64_t group = p * n_groups + d / kScaleGroup;
     return broadcast(scale + group) * load_int8(address(group, d));
@@ -110,7 +119,8 @@ struct QuantizedValues {
 
 // o[g][d..] of n_vectors x 16 elements: a chain over the positions.
 template <typename Values, int n_heads, int n_vectors>
-LOCKSTEP_INLINE void value_slice(const AttentionJob& job, const Values& values, int64_t d, const float (*weight)[kChunk], float* o) {
+LOCKSTEP_INLINE void value_slice(const AttentionJob& job, const Values& values, int64_t d,
+                                 const float (*weight)[kChunk], float* o) {
   Floats acc[n_heads][n_vectors];
   for (int g = 0; g < n_heads; ++g) {
     for (int i = 0; i < n_vectors; ++i) acc[g][i] = zero();
@@ -134,12 +144,15 @@ LOCKSTEP_INLINE void value_slice(const AttentionJob& job, const Values& values, 
 
 // Scores of n_heads heads from `first` on become weights, and weights and values the result.
 template <typename Values, int n_heads>
-LOCKSTEP_INLINE void weigh_values(const AttentionJob& job, const Values& values, int64_t first, float (*score)[kChunk], AttentionPartial* partial, float* o) {
+LOCKSTEP_INLINE void weigh_values(const AttentionJob& job, const Values& values, int64_t first, float (*score)[kChunk],
+                                  AttentionPartial* partial, float* o) {
   for (int g = 0; g < n_heads; ++g) partial[first + g] = weights_of(score[g], job.n_positions);
   constexpr int kWide = kValueVectors / n_heads >= 4 ? 4 : kValueVectors / n_heads >= 2 ? 2 : 1;
   int64_t d = 0;
-  for (; d + kWide * kLanes <= job.head_dim; d += kWide * kLanes) value_slice<Values, n_heads, kWide>(job, values, d, score, o + first * job.head_dim);
-  for (; d < job.head_dim; d += kLanes) value_slice<Values, n_heads, 1>(job, values, d, score, o + first * job.head_dim);
+  for (; d + kWide * kLanes <= job.head_dim; d += kWide * kLanes)
+    value_slice<Values, n_heads, kWide>(job, values, d, score, o + first * job.head_dim);
+  for (; d < job.head_dim; d += kLanes)
+    value_slice<Values, n_heads, 1>(job, values, d, score, o + first * job.head_dim);
 }
 
 template <typename Element>
@@ -155,7 +168,8 @@ struct PlainHeads {
   }
 };
 
-// The scores of quantized keys are a product of compute mode fast: positions are the rows of a Q8_0 matrix, query heads the tokens.
+// The scores of quantized keys are a product of compute mode fast: positions are the rows of a Q8_0 matrix, query heads
+// the tokens.
 struct QuantizedHeads {
   const AttentionJob& job;
   QuantizedValues values;
@@ -164,7 +178,8 @@ struct QuantizedHeads {
   float scale[kMaxGroup * kMaxHeadDim / kScaleGroup];
   int32_t sum[kMaxGroup * kMaxHeadDim / kSumGroup];
 
-  explicit QuantizedHeads(const AttentionJob& j) : job(j), values(j), finite(quantize_vector(j.q, j.n_group * j.head_dim, q, scale, sum)) {}
+  explicit QuantizedHeads(const AttentionJob& j)
+      : job(j), values(j), finite(quantize_vector(j.q, j.n_group * j.head_dim, q, scale, sum)) {}
 
   template <int n_heads>
   [[gnu::noinline]] void attend(int64_t first, AttentionPartial* partial, float* o) const {
@@ -172,8 +187,23 @@ struct QuantizedHeads {
     alignas(64) std::byte scratch[n_heads * (kMaxHeadDim / kScaleGroup + 16) * 4 + 64];
     const int64_t d = job.head_dim;
     const uint64_t row_bytes = static_cast<uint64_t>(d / kScaleGroup * (kScaleGroup + 2));
-    const Activations heads = {nullptr, 0, q + first * d, d, scale + first * d / kScaleGroup, d / kScaleGroup, sum + first * d / kSumGroup, d / kSumGroup, n_heads};
-    linear_fast<TensorType::kQ8_0>({{static_cast<const std::byte*>(job.k), row_bytes, kChunk, d}, 0, (job.n_positions + 15) / 16 * 16, heads, score[0], kChunk, false, scratch});
+    const Activations heads = {nullptr,
+                               0,
+                               q + first * d,
+                               d,
+                               scale + first * d / kScaleGroup,
+                               d / kScaleGroup,
+                               sum + first * d / kSumGroup,
+                               d / kSumGroup,
+                               n_heads};
+    linear_fast<TensorType::kQ8_0>({{static_cast<const std::byte*>(job.k), row_bytes, kChunk, d},
+                                    0,
+                                    (job.n_positions + 15) / 16 * 16,
+                                    heads,
+                                    score[0],
+                                    kChunk,
+                                    false,
+                                    scratch});
     const Floats factor = splat(finite ? job.scale : __builtin_nanf(""));
     for (int g = 0; g < n_heads; ++g) {
       for (int64_t p = 0; p < job.n_positions; p += kLanes) store(score[g] + p, load(score[g] + p) * factor);
@@ -197,25 +227,31 @@ LOCKSTEP_INLINE void attend_all(const Heads& heads, AttentionPartial* partial, f
 
 template <typename Element>
 void attend_chunk_vector(const AttentionJob& job, AttentionPartial* partial, float* o) noexcept {
-  if (job.head_dim % kLanes != 0) return attend_chunk<Element>(job, partial, o);  // no model that is in use has such heads
+  if (job.head_dim % kLanes != 0)
+    return attend_chunk<Element>(job, partial, o);  // no model that is in use has such heads
   attend_all(PlainHeads<Element>{job, PlainValues<Element>(job)}, partial, o);
 }
 
-void attend_chunk_q8_vector(const AttentionJob& job, AttentionPartial* partial, float* o) noexcept { attend_all(QuantizedHeads(job), partial, o); }
+void attend_chunk_q8_vector(const AttentionJob& job, AttentionPartial* partial, float* o) noexcept {
+  attend_all(QuantizedHeads(job), partial, o);
+}
 
-void merge_chunk_vector(AttentionPartial& total, float* acc, const AttentionPartial& part, const float* o, int64_t head_dim) noexcept {
+void merge_chunk_vector(AttentionPartial& total, float* acc, const AttentionPartial& part, const float* o,
+                        int64_t head_dim) noexcept {
   const float max = part.max > total.max ? part.max : total.max;
   const float a = exp_f32(total.max - max);
   const float b = exp_f32(part.max - max);
   total = {max, __builtin_fmaf(part.sum, b, total.sum * a)};
   for (int64_t d = 0; d < head_dim; d += kLanes) {
-    store_some(acc + d, head_dim - d, fma(load_some(o + d, head_dim - d), splat(b), load_some(acc + d, head_dim - d) * splat(a)));
+    store_some(acc + d, head_dim - d,
+               fma(load_some(o + d, head_dim - d), splat(b), load_some(acc + d, head_dim - d) * splat(a)));
   }
 }
 
 void finish_attention_vector(const AttentionPartial& total, float* acc, int64_t head_dim) noexcept {
   const Floats sum = splat(total.sum);
-  for (int64_t d = 0; d < head_dim; d += kLanes) store_some(acc + d, head_dim - d, load_some(acc + d, head_dim - d) / sum);
+  for (int64_t d = 0; d < head_dim; d += kLanes)
+    store_some(acc + d, head_dim - d, load_some(acc + d, head_dim - d) / sum);
 }
 
 // A head of values into its row of the cache, 16 at a time.
@@ -227,7 +263,8 @@ void append_v_f16(void* v, int64_t position, const float* head, int64_t head_dim
 
 void append_k_f16(void* k, int64_t position, const float* head, int64_t head_dim) noexcept {
   if (head_dim % kLanes != 0) return append_k<F16Element>(k, position, head, head_dim);
-  auto* lane = static_cast<uint16_t*>(k) + position / kPositionsPerBlock * head_dim * kPositionsPerBlock + position % kPositionsPerBlock;
+  auto* lane = static_cast<uint16_t*>(k) + position / kPositionsPerBlock * head_dim * kPositionsPerBlock +
+               position % kPositionsPerBlock;
   for (int64_t d = 0; d < head_dim; d += kLanes) {
     uint16_t halves[kLanes];
     store_f16(halves, load(head + d));

@@ -1,9 +1,10 @@
-// The fp32 product: F32, F16 and BF16 weights, and compute mode exact of every type (NUMERICS.md section 2). A chunk of 256 elements of
-// k is brought into an fp32 panel [k][row groups][16 rows]; each output is a chain over the chunk, and the chunks are added in order.
+// The fp32 product: F32, F16 and BF16 weights, and compute mode exact of every type (NUMERICS.md section 2). A chunk of
+// 256 elements of k is brought into an fp32 panel [k][row groups][16 rows]; each output is a chain over the chunk, and
+// the chunks are added in order.
 #pragma once
 
-#include "kernels/body/panel.h"
 #include "kernels/body/integer_product.h"
+#include "kernels/body/panel.h"
 #include "kernels/table.h"
 
 namespace lockstep::kernels {
@@ -98,7 +99,8 @@ void float_tiles(const Activations& a, const float* panel, int64_t k, int64_t n,
   int64_t t = 0;
   const auto run = [&]<int n_tokens>() {
     for (; a.n_tokens - t >= n_tokens; t += n_tokens) {
-      float_tile<n_groups, n_tokens>(panel, a.x + t * a.x_stride + k, a.x_stride, n, acc + t * n_groups * kRowsPerGroup);
+      float_tile<n_groups, n_tokens>(panel, a.x + t * a.x_stride + k, a.x_stride, n,
+                                     acc + t * n_groups * kRowsPerGroup);
     }
   };
   run.template operator()<kFloatTileTokens>();
@@ -115,17 +117,20 @@ void float_rows(const LinearJob& job, int64_t row) {
   for (int64_t k = 0; k < job.w.n_cols; k += kExactChunk) {
     const int64_t n = job.w.n_cols - k < kExactChunk ? job.w.n_cols - k : kExactChunk;
     for (int g = 0; g < n_groups; ++g) {
-      if (row + g * kRowsPerGroup < job.row_end) load_chunk<type, n_groups>(job, row + g * kRowsPerGroup, k, n, panel, g);
+      if (row + g * kRowsPerGroup < job.row_end)
+        load_chunk<type, n_groups>(job, row + g * kRowsPerGroup, k, n, panel, g);
     }
     float_tiles<n_groups>(job.a, panel, k, n, acc);
   }
   for (int g = 0; g < n_groups; ++g) {
     if (row + g * kRowsPerGroup >= job.row_end) break;
-    for (int64_t t = 0; t < job.a.n_tokens; ++t) store_rows(job, t, row + g * kRowsPerGroup, load(acc + (t * n_groups + g) * kRowsPerGroup));
+    for (int64_t t = 0; t < job.a.n_tokens; ++t)
+      store_rows(job, t, row + g * kRowsPerGroup, load(acc + (t * n_groups + g) * kRowsPerGroup));
   }
 }
 
-// One token, F32, F16 or BF16: straight from memory, n_groups groups side by side so that their chains hide each other's latency.
+// One token, F32, F16 or BF16: straight from memory, n_groups groups side by side so that their chains hide each
+// other's latency.
 template <TensorType type, int n_groups>
 [[gnu::noinline]] void stream_floats(const LinearJob& job, int64_t row) {
   constexpr int kUnit = packed_unit_bytes(type);

@@ -1,5 +1,5 @@
-// The int8 products of compute mode fast (NUMERICS.md section 2), on any instruction set: the streaming product for one or a few
-// tokens, straight from the packed rows, and the panel product for many.
+// The int8 products of compute mode fast (NUMERICS.md section 2), on any instruction set: the streaming product for one
+// or a few tokens, straight from the packed rows, and the panel product for many.
 #pragma once
 
 #include "kernels/body/panel.h"
@@ -33,7 +33,8 @@ Corrections make_corrections(const Activations& a, int64_t n_cols, std::byte*& s
       const int32_t* s = a.sum + t * a.sum_stride + b * (group / kSumGroup);
       const int32_t sum = group == 32 ? s[0] + s[1] : s[0];
       if constexpr (zero_point != 0) c.start[t * stride + b] = -zero_point * sum;
-      if constexpr (has_min) c.minimum[t * stride + b] = a.scale[t * a.scale_stride + b * group / kScaleGroup] * static_cast<float>(sum);
+      if constexpr (has_min)
+        c.minimum[t * stride + b] = a.scale[t * a.scale_stride + b * group / kScaleGroup] * static_cast<float>(sum);
     }
   }
   return c;
@@ -56,9 +57,25 @@ LOCKSTEP_INLINE void store_rows(const LinearJob& job, int64_t token, int64_t row
 
 // ---- streaming ----
 
+// One or two tokens' products are over before the CPU has looked as far ahead as memory is slow; those of more are not,
+// and then it has to be told: into the second-level cache, since the first has too few requests under way. This is the
+// share of bundle i in the lines of a unit, kFetchAhead bytes on.
+inline constexpr int kFetchedAheadFrom = 3;
+inline constexpr int kFetchAhead = 4096;
+template <typename F, int i>
+LOCKSTEP_INLINE void fetch_ahead(const std::byte* unit) {
+  constexpr int kLines = (F::kUnitBytes + 63) / 64;
+  constexpr int kBundles = F::kStages * F::kBundles;
+  LOCKSTEP_UNROLL
+  for (int line = kLines * i / kBundles; line < kLines * (i + 1) / kBundles; ++line)
+    prefetch_far(unit + kFetchAhead + 64 * line);
+}
+
 template <typename F, int n_tokens, int stage, int bundle>
-LOCKSTEP_INLINE void stream_bundle(const std::byte* unit, const TokenCursor<n_tokens>& at, Dot<F::kBits> (&dot)[F::kSubs][n_tokens]) {
+LOCKSTEP_INLINE void stream_bundle(const std::byte* unit, const TokenCursor<n_tokens>& at,
+                                   Dot<F::kBits> (&dot)[F::kSubs][n_tokens]) {
   constexpr int kPerSub = F::kBundles * F::kOuts / F::kSubs;
+  if constexpr (n_tokens >= kFetchedAheadFrom) fetch_ahead<F, stage * F::kBundles + bundle>(unit);
   Bytes w[F::kOuts];
   F::template load<stage, bundle>(unit, w);
   const int8_t* q = at.q + stage * F::kSubs * F::kGroup;
@@ -80,7 +97,8 @@ LOCKSTEP_INLINE void stream_bundle(const std::byte* unit, const TokenCursor<n_to
 }
 
 template <typename F, int n_tokens, int stage>
-LOCKSTEP_INLINE void stream_stage(const std::byte* unit, const float* buffer, const TokenCursor<n_tokens>& at, Floats (&acc)[n_tokens]) {
+LOCKSTEP_INLINE void stream_stage(const std::byte* unit, const float* buffer, const TokenCursor<n_tokens>& at,
+                                  Floats (&acc)[n_tokens]) {
   Dot<F::kBits> dot[F::kSubs][n_tokens];
   LOCKSTEP_UNROLL
   for (int s = 0; s < F::kSubs; ++s) {
@@ -100,15 +118,20 @@ LOCKSTEP_INLINE void stream_stage(const std::byte* unit, const float* buffer, co
     const Floats ws = F::ws(unit, buffer, sub);
     LOCKSTEP_UNROLL
     for (int t = 0; t < n_tokens; ++t) {
-      const Ints sum = F::kZero != 0 ? finish_dot<F::kBits>(dot[s][t], at.start + t * at.correction_stride + sub) : finish_dot<F::kBits>(dot[s][t]);
-      acc[t] = fma(to_float(sum), ws * broadcast(at.scale + t * at.scale_stride + sub * F::kGroup / kScaleGroup), acc[t]);
-      if constexpr (F::kHasMin) acc[t] = fma(F::wm(unit, buffer, sub), broadcast(at.minimum + t * at.correction_stride + sub), acc[t]);
+      const Ints sum = F::kZero != 0 ? finish_dot<F::kBits>(dot[s][t], at.start + t * at.correction_stride + sub)
+                                     : finish_dot<F::kBits>(dot[s][t]);
+      acc[t] =
+          fma(to_float(sum), ws * broadcast(at.scale + t * at.scale_stride + sub * F::kGroup / kScaleGroup), acc[t]);
+      if constexpr (F::kHasMin)
+        acc[t] = fma(F::wm(unit, buffer, sub), broadcast(at.minimum + t * at.correction_stride + sub), acc[t]);
     }
   }
   if constexpr (stage + 1 < F::kStages) stream_stage<F, n_tokens, stage + 1>(unit, buffer, at, acc);
 }
 
-// The group of rows from `row` on, with tokens [first, first + n_tokens).
+// The group of rows from `row` on. Its bytes are touched once, strictly from front to back: CPUs recognise that and
+// fetch ahead by themselves, better than explicit prefetches do (docs/performance.md). With tokens [first, first +
+// n_tokens).
 template <typename F, int n_tokens>
 [[gnu::noinline]] void stream(const LinearJob& job, const Corrections& c, int64_t row, int64_t first) {
   const int64_t n_blocks = job.w.n_cols / F::kBlock;
@@ -118,9 +141,7 @@ template <typename F, int n_tokens>
   LOCKSTEP_UNROLL
   for (int t = 0; t < n_tokens; ++t) acc[t] = zero();
   for (int64_t b = 0; b < n_blocks; ++b) {
-    // One burst for a whole unit: prefetches spread between the products cost a tenth of the bandwidth.
-    for (int i = 0; i < F::kUnitBytes; i += 64) prefetch(unit + F::kPrefetch + i);
-    float buffer[2 * 16 * kRowsPerGroup];
+    alignas(64) float buffer[2 * 16 * kRowsPerGroup];
     F::prepare(unit, buffer);
     stream_stage<F, n_tokens, 0>(unit, buffer, at, acc);
     unit += F::kUnitBytes;
@@ -154,7 +175,8 @@ void stream_tokens(const LinearJob& job, const Corrections& c, int64_t row) {
 
 // All blocks of the panel for n_tokens tokens; n_groups x 16 rows from `row` on.
 template <typename P, int n_groups, int n_tokens>
-[[gnu::noinline]] void tile(const LinearJob& job, const Corrections& c, const std::byte* panel, int64_t row, int64_t first) {
+[[gnu::noinline]] void tile(const LinearJob& job, const Corrections& c, const std::byte* panel, int64_t row,
+                            int64_t first) {
   TokenCursor<n_tokens> at = cursor<P, n_tokens>(job.a, c, first);
   Floats acc[n_groups][n_tokens];
   LOCKSTEP_UNROLL
@@ -184,13 +206,19 @@ template <typename P, int n_groups, int n_tokens>
 }
 
 template <typename P, int n_groups>
-void tile_rest(const LinearJob& job, const Corrections& c, const std::byte* panel, int64_t row, int64_t first, int64_t n) {
+void tile_rest(const LinearJob& job, const Corrections& c, const std::byte* panel, int64_t row, int64_t first,
+               int64_t n) {
   switch (n) {
-    case 1: return tile<P, n_groups, 1>(job, c, panel, row, first);
-    case 2: return tile<P, n_groups, 2>(job, c, panel, row, first);
-    case 3: return tile<P, n_groups, 3>(job, c, panel, row, first);
-    case 4: return tile<P, n_groups, 4>(job, c, panel, row, first);
-    default: return;
+    case 1:
+      return tile<P, n_groups, 1>(job, c, panel, row, first);
+    case 2:
+      return tile<P, n_groups, 2>(job, c, panel, row, first);
+    case 3:
+      return tile<P, n_groups, 3>(job, c, panel, row, first);
+    case 4:
+      return tile<P, n_groups, 4>(job, c, panel, row, first);
+    default:
+      return;
   }
 }
 
@@ -204,7 +232,8 @@ void panel_rows(const LinearJob& job, const Corrections& c, std::byte* panel, in
     for (int g = 0; g < n_groups; ++g) {
       const int64_t first = row + g * kRowsPerGroup;
       if (first < job.row_end) {
-        unpack_block<type, n_groups>(job.w.data + static_cast<uint64_t>(first) * job.w.row_bytes, b, job.w.row_bytes, block, g);
+        unpack_block<type, n_groups>(job.w.data + static_cast<uint64_t>(first) * job.w.row_bytes, b, job.w.row_bytes,
+                                     block, g);
         arrange_block<P, n_groups>(block, g);
       }
     }
@@ -226,11 +255,13 @@ void linear_fast(const LinearJob& job) noexcept {
   const Corrections c = make_corrections<P::kGroup, P::kZero, P::kHasMin>(job.a, job.w.n_cols, scratch);
   if constexpr (kStreams<type>) {
     if (job.a.n_tokens <= kMostStreamed) {
-      for (int64_t row = job.row_begin; row < job.row_end; row += kRowsPerGroup) stream_tokens<Format<type>>(job, c, row);
+      for (int64_t row = job.row_begin; row < job.row_end; row += kRowsPerGroup)
+        stream_tokens<Format<type>>(job, c, row);
       return;
     }
   }
-  for (int64_t row = job.row_begin; row < job.row_end; row += kTileGroups * kRowsPerGroup) panel_rows<type, kTileGroups>(job, c, scratch, row);
+  for (int64_t row = job.row_begin; row < job.row_end; row += kTileGroups * kRowsPerGroup)
+    panel_rows<type, kTileGroups>(job, c, scratch, row);
 }
 
 }  // namespace

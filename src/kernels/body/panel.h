@@ -1,7 +1,8 @@
-// A panel: some groups of 16 rows of a weight matrix, unpacked once into the one form and then multiplied with many tokens.
+// A panel: some groups of 16 rows of a weight matrix, unpacked once into the one form and then multiplied with many
+// tokens.
 //
-// Per block of kGroup elements of k: kGroup / 4 lines of weights (16 rows x 4 elements; line j of all row groups side by side), then
-// for each row group a line of fp32 scales and, if the type has minima, a line of minima.
+// Per block of kGroup elements of k: kGroup / 4 lines of weights (16 rows x 4 elements; line j of all row groups side
+// by side), then for each row group a line of fp32 scales and, if the type has minima, a line of minima.
 #pragma once
 
 #include "kernels/body/unit_format.h"
@@ -10,25 +11,34 @@
 namespace lockstep::kernels {
 namespace {
 
-// The largest q + z of a type (NUMERICS.md section 1): it decides how many products may be added in 16 bits on CPUs without a
-// byte dot product.
+// The largest q + z of a type (NUMERICS.md section 1): it decides how many products may be added in 16 bits on CPUs
+// without a byte dot product.
 constexpr int largest_weight(TensorType type) {
   using enum TensorType;
   switch (type) {
-    case kTQ1_0: return 2;
+    case kTQ1_0:
+      return 2;
     case kQ2_K:
-    case kTQ2_0: return 3;
-    case kQ3_K: return 7;
+    case kTQ2_0:
+      return 3;
+    case kQ3_K:
+      return 7;
     case kQ4_0:
     case kQ4_1:
-    case kQ4_K: return 15;
-    case kMXFP4: return 24;
-    case kIQ3_S: return 30;
+    case kQ4_K:
+      return 15;
+    case kMXFP4:
+      return 24;
+    case kIQ3_S:
+      return 30;
     case kQ5_0:
     case kQ5_1:
-    case kQ5_K: return 31;
-    case kQ6_K: return 63;
-    default: return 255;
+    case kQ5_K:
+      return 31;
+    case kQ6_K:
+      return 63;
+    default:
+      return 255;
   }
 }
 
@@ -80,16 +90,18 @@ LOCKSTEP_INLINE float* scale_line(std::byte* panel, int s, int which, int group)
   return reinterpret_cast<float*>(panel + ((s * P::kLines + P::kQuads + which) * n_groups + group) * 64);
 }
 
+inline constexpr int kPanelAhead = 4096;
+
 // Block b of a group of 16 packed rows into the panel of a block, as row group `group` of n_groups.
 template <TensorType type, int n_groups>
-  requires kStreams<type>
+requires kStreams<type>
 void unpack_block(const std::byte* rows, int64_t b, uint64_t /*row_bytes*/, std::byte* panel, int group) {
   using F = Format<type>;
   using P = PanelForm<type>;
   const std::byte* unit = rows + b * F::kUnitBytes;
-  for (int i = 0; i < F::kUnitBytes; i += 64) prefetch(unit + F::kPrefetch + i);
+  for (int i = 0; i < F::kUnitBytes; i += 64) prefetch(unit + kPanelAhead + i);
   unpack_stage<F, P, n_groups, 0>(unit, panel, group);
-  float buffer[2 * 16 * 16];
+  alignas(64) float buffer[2 * 16 * kRowsPerGroup];
   F::prepare(unit, buffer);
   for (int s = 0; s < P::kGroups; ++s) {
     store(scale_line<P, n_groups>(panel, s, 0, group), F::ws(unit, buffer, s));
@@ -99,8 +111,8 @@ void unpack_block(const std::byte* rows, int64_t b, uint64_t /*row_bytes*/, std:
 
 // The same from rows in their file format, for types without a transposed unit.
 template <TensorType type, int n_groups>
-  requires(!kStreams<type>)
-void unpack_block(const std::byte* rows, int64_t b, uint64_t row_bytes, std::byte* panel, int group) {
+requires(!kStreams<type>) void unpack_block(const std::byte* rows, int64_t b, uint64_t row_bytes, std::byte* panel,
+                                            int group) {
   using P = PanelForm<type>;
   for (int r = 0; r < kRowsPerGroup; ++r) {
     const auto* blocks = reinterpret_cast<const typename P::Form::Block*>(rows + static_cast<uint64_t>(r) * row_bytes);
@@ -109,7 +121,8 @@ void unpack_block(const std::byte* rows, int64_t b, uint64_t row_bytes, std::byt
     for (int i = 0; i < P::kBlock; ++i) block.q[i] = static_cast<int8_t>(block.q[i] + P::kZero);
     for (int s = 0; s < P::kGroups; ++s) {
       for (int j = 0; j < P::kQuads; ++j) {
-        __builtin_memcpy(panel + ((s * P::kLines + j) * n_groups + group) * 64 + r * 4, block.q + s * P::kGroup + 4 * j, 4);
+        __builtin_memcpy(panel + ((s * P::kLines + j) * n_groups + group) * 64 + r * 4, block.q + s * P::kGroup + 4 * j,
+                         4);
       }
       scale_line<P, n_groups>(panel, s, 0, group)[r] = block.ws[s];
       if constexpr (P::kHasMin) scale_line<P, n_groups>(panel, s, 1, group)[r] = block.wm[s];

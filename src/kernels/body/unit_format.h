@@ -1,11 +1,12 @@
 // The R16 units of the types that have a streaming product, read into the one form (NUMERICS.md section 1).
 //
-// A unit holds one block of k of 16 rows, in as many bytes as the 16 blocks had in the file: first the rows' scales, then lines of
-// 64 bytes = 16 rows x one dword of quants (packed.h has the layouts). A Format turns a unit, stage by stage, into vectors of
-// weights q + z:
-//   kStages x kSubs sub-blocks of kGroup elements along k; within a stage kBundles x kOuts vectors of 16 rows x 4 elements, where
-//   output o of bundle i belongs to sub-block sub(i, o) of the stage, at element 4 * quad(i, o) of it.
-// Scales: prepare() fills a small buffer where unpacking them is worth doing once per unit; ws() and wm() give sub-block s of the unit.
+// A unit holds one block of k of 16 rows, in as many bytes as the 16 blocks had in the file: first the rows' scales,
+// then lines of 64 bytes = 16 rows x one dword of quants (packed.h has the layouts). A Format turns a unit, stage by
+// stage, into vectors of weights q + z:
+//   kStages x kSubs sub-blocks of kGroup elements along k; within a stage kBundles x kOuts vectors of 16 rows x 4
+//   elements, where output o of bundle i belongs to sub-block sub(i, o) of the stage, at element 4 * quad(i, o) of it.
+// Scales: prepare() fills a small buffer where unpacking them is worth doing once per unit; ws() and wm() give
+// sub-block s of the unit.
 #pragma once
 
 #include "kernels/packed.h"
@@ -15,8 +16,12 @@ namespace {
 
 using quant::TensorType;
 
-LOCKSTEP_INLINE Bytes low_nibbles(Bytes line) { return line & splat_byte(15); }
-LOCKSTEP_INLINE Bytes high_nibbles(Bytes line) { return shift_right<4>(line) & splat_byte(15); }
+LOCKSTEP_INLINE Bytes low_nibbles(Bytes line) {
+  return line & splat_byte(15);
+}
+LOCKSTEP_INLINE Bytes high_nibbles(Bytes line) {
+  return shift_right<4>(line) & splat_byte(15);
+}
 
 template <TensorType type>
 struct Format;
@@ -29,7 +34,6 @@ struct NibbleFormat {
   static constexpr int kZero = zero, kBits = has_fifth_bit ? 5 : 4;
   static constexpr bool kHasMin = has_min;
   static constexpr int kHeader = has_min ? 64 : 32;
-  static constexpr int kPrefetch = 4096;
 
   static constexpr int sub(int, int) { return 0; }
   static constexpr int quad(int bundle, int out) { return out == 0 ? bundle : 4 + bundle; }
@@ -66,7 +70,6 @@ struct Format<TensorType::kQ8_0> {
   static constexpr int kBlock = 32, kGroup = 32, kStages = 1, kSubs = 1, kBundles = 8, kOuts = 1;
   static constexpr int kZero = kSignedEight ? 0 : 128, kBits = 8;
   static constexpr bool kHasMin = false;
-  static constexpr int kPrefetch = 4096;
 
   static constexpr int sub(int, int) { return 0; }
   static constexpr int quad(int bundle, int) { return bundle; }
@@ -90,7 +93,6 @@ struct SuperBlockFormat {
   static constexpr int kScaleLines = 64;  // after d and dmin
   static constexpr int kFifthBits = kScaleLines + 3 * 64;
   static constexpr int kQuants = kFifthBits + (has_fifth_bit ? 8 * 64 : 0);
-  static constexpr int kPrefetch = 8192;
 
   static constexpr int sub(int, int out) { return out; }
   static constexpr int quad(int bundle, int) { return bundle; }
@@ -115,7 +117,8 @@ struct SuperBlockFormat {
     half<0>(load_bytes(unit + kScaleLines), high, d, dmin, buffer);
     half<1>(load_bytes(unit + kScaleLines + 64), high, d, dmin, buffer);
   }
-  // Sub-blocks 4g..4g+3: low nibble and high nibble of the line are the low 4 bits of scale and minimum, `high` has the rest.
+  // Sub-blocks 4g..4g+3: low nibble and high nibble of the line are the low 4 bits of scale and minimum, `high` has the
+  // rest.
   template <int g>
   LOCKSTEP_INLINE static void half(Bytes line, Bytes high, Floats d, Floats dmin, float* buffer) {
     const Bytes scale = merge(low_nibbles(line), shift_right<2 * g - 4>(high), splat_byte(0x30));
@@ -130,8 +133,12 @@ struct SuperBlockFormat {
     store(buffer + (first + i) * 16, to_float(unsigned_byte<i>(scale)) * d);
     store(buffer + (8 + first + i) * 16, to_float(unsigned_byte<i>(minimum)) * dmin);
   }
-  LOCKSTEP_INLINE static Floats ws(const std::byte*, const float* buffer, int s) { return kernels::load(buffer + s * 16); }
-  LOCKSTEP_INLINE static Floats wm(const std::byte*, const float* buffer, int s) { return kernels::load(buffer + (8 + s) * 16); }
+  LOCKSTEP_INLINE static Floats ws(const std::byte*, const float* buffer, int s) {
+    return kernels::load(buffer + s * 16);
+  }
+  LOCKSTEP_INLINE static Floats wm(const std::byte*, const float* buffer, int s) {
+    return kernels::load(buffer + (8 + s) * 16);
+  }
 };
 
 template <>
@@ -139,7 +146,8 @@ struct Format<TensorType::kQ4_K> : SuperBlockFormat<TensorType::kQ4_K, false> {}
 template <>
 struct Format<TensorType::kQ5_K> : SuperBlockFormat<TensorType::kQ5_K, true> {};
 
-// Q6_K: 2 stages of 128 elements; a dword of 2-bit highs serves four dwords of low nibbles, 32 elements apart; int8 scales per 16.
+// Q6_K: 2 stages of 128 elements; a dword of 2-bit highs serves four dwords of low nibbles, 32 elements apart; int8
+// scales per 16.
 template <>
 struct Format<TensorType::kQ6_K> {
   static constexpr int kUnitBytes = packed_unit_bytes(TensorType::kQ6_K);
@@ -147,18 +155,17 @@ struct Format<TensorType::kQ6_K> {
   static constexpr int kZero = 32, kBits = 6;
   static constexpr bool kHasMin = false;
   static constexpr int kScaleLines = 32;
-  static constexpr int kLow = kScaleLines + 4 * 64;
-  static constexpr int kHigh = kLow + 32 * 64;
-  static constexpr int kPrefetch = 8192;
+  static constexpr int kQuants = kScaleLines + 4 * 64;
 
   static constexpr int sub(int bundle, int out) { return 2 * out + bundle / 4; }
   static constexpr int quad(int bundle, int) { return bundle % 4; }
 
   template <int stage, int bundle>
   LOCKSTEP_INLINE static void load(const std::byte* unit, Bytes (&out)[kOuts]) {
-    const Bytes a = load_bytes(unit + kLow + 64 * (16 * stage + bundle));
-    const Bytes b = load_bytes(unit + kLow + 64 * (16 * stage + 8 + bundle));
-    const Bytes high = load_bytes(unit + kHigh + 64 * (8 * stage + bundle));
+    const std::byte* lines = unit + kQuants + 3 * 64 * (8 * stage + bundle);
+    const Bytes a = load_bytes(lines);
+    const Bytes b = load_bytes(lines + 64);
+    const Bytes high = load_bytes(lines + 128);
     const Bytes mask = splat_byte(0x30);
     out[0] = merge(low_nibbles(a), shift_right<-4>(high), mask);
     out[1] = merge(low_nibbles(b), shift_right<-2>(high), mask);
@@ -175,7 +182,9 @@ struct Format<TensorType::kQ6_K> {
       store(buffer + (4 * line + 3) * 16, to_float(signed_byte<3>(scales)) * d);
     }
   }
-  LOCKSTEP_INLINE static Floats ws(const std::byte*, const float* buffer, int s) { return kernels::load(buffer + s * 16); }
+  LOCKSTEP_INLINE static Floats ws(const std::byte*, const float* buffer, int s) {
+    return kernels::load(buffer + s * 16);
+  }
   LOCKSTEP_INLINE static Floats wm(const std::byte*, const float*, int) { return zero(); }
 };
 

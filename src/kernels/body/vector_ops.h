@@ -1,5 +1,5 @@
-// Norm, activation and quantization of activations on vectors: the same operations, element by element and in the same tree of sums, as
-// oracle/float_math.h and oracle/oracle_quantize.h define.
+// Norm, activation and quantization of activations on vectors: the same operations, element by element and in the same
+// tree of sums, as oracle/float_math.h and oracle/oracle_quantize.h define.
 #pragma once
 
 #include "kernels/table.h"
@@ -42,7 +42,9 @@ LOCKSTEP_INLINE Floats exp_vector(Floats x) {
 }
 
 // The end of a sum over 64 lanes that are held in four vectors.
-LOCKSTEP_INLINE float fold_four(const Floats (&lane)[4]) { return fold((lane[0] + lane[2]) + (lane[1] + lane[3])); }
+LOCKSTEP_INLINE float fold_four(const Floats (&lane)[4]) {
+  return fold((lane[0] + lane[2]) + (lane[1] + lane[3]));
+}
 
 void rms_norm_vector(const float* x, const float* weight, int64_t n, float eps, float* out) noexcept {
   Floats lane[4] = {zero(), zero(), zero(), zero()};
@@ -60,7 +62,8 @@ void rms_norm_vector(const float* x, const float* weight, int64_t n, float eps, 
   }
   const float mean = fold_four(lane) / static_cast<float>(n);
   const Floats scale = splat(1.0f / __builtin_sqrtf(mean + eps));
-  for (int64_t k = 0; k < n; k += kLanes) store_some(out + k, n - k, (load_some(x + k, n - k) * scale) * load_some(weight + k, n - k));
+  for (int64_t k = 0; k < n; k += kLanes)
+    store_some(out + k, n - k, (load_some(x + k, n - k) * scale) * load_some(weight + k, n - k));
 }
 
 void swiglu_vector(const float* gate, const float* up, int64_t n, float* out) noexcept {

@@ -15,7 +15,8 @@ inline float round_even(float x) {
   return (x + kMagic) - kMagic;
 }
 
-// Sum over 64 virtual lanes (lane = index mod 64) by halving: the same tree for 4 registers of 16, 8 of 8, 16 of 4, or this loop.
+// Sum over 64 virtual lanes (lane = index mod 64) by halving: the same tree for 4 registers of 16, 8 of 8, 16 of 4, or
+// this loop.
 inline float fold_lanes(float (&lane)[64]) {
   for (int width = 32; width >= 1; width /= 2) {
     for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
@@ -24,13 +25,15 @@ inline float fold_lanes(float (&lane)[64]) {
 }
 
 // e^x, relative error below 2e-7 on [-87.3, 88]; +0 below, the value at 88 above.
-// x = n ln 2 + r with |r| <= ln2/2; ln 2 in two parts so that n * kLn2High is exact; e^r by its Taylor polynomial of degree 7.
+// x = n ln 2 + r with |r| <= ln2/2; ln 2 in two parts so that n * kLn2High is exact; e^r by its Taylor polynomial of
+// degree 7.
 inline float exp_f32(float x) {
   constexpr float kLog2E = 1.44269504088896341f;
   constexpr float kLn2High = 0.693359375f;
   constexpr float kLn2Low = -2.12194440e-4f;
   const float below = x > 88.0f ? 88.0f : x;
-  const float clamped = below < -88.0f ? -88.0f : below;  // what is lower becomes 0 at the end; here it must fit an integer
+  const float clamped =
+      below < -88.0f ? -88.0f : below;  // what is lower becomes 0 at the end; here it must fit an integer
   const float n = round_even(clamped * kLog2E);
   const float r = __builtin_fmaf(-n, kLn2Low, __builtin_fmaf(-n, kLn2High, clamped));
   float p = 1.98412698e-4f;
@@ -47,7 +50,9 @@ inline float exp_f32(float x) {
 }
 
 // x / (1 + e^-x)
-inline float silu(float x) { return x / (1.0f + exp_f32(-x)); }
+inline float silu(float x) {
+  return x / (1.0f + exp_f32(-x));
+}
 
 // Zhang and Sennrich 2019, "Root Mean Square Layer Normalization"; eps inside the root.
 [[maybe_unused]] void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* out) noexcept {

@@ -25,7 +25,8 @@ struct F32Element {
 
 template <typename Element>
 void append_k(void* k, int64_t position, const float* head, int64_t head_dim) noexcept {
-  auto* block = static_cast<typename Element::Stored*>(k) + position / kPositionsPerBlock * head_dim * kPositionsPerBlock;
+  auto* block =
+      static_cast<typename Element::Stored*>(k) + position / kPositionsPerBlock * head_dim * kPositionsPerBlock;
   const int64_t lane = position % kPositionsPerBlock;
   for (int64_t d = 0; d < head_dim; ++d) block[d * kPositionsPerBlock + lane] = Element::store(head[d]);
 }
@@ -80,8 +81,8 @@ void attend_chunk(const AttentionJob& job, AttentionPartial* partial, float* o) 
 
 // ---- Q8_0 ----
 
-// A group of 32 elements as it is kept: quantized like activations, the scale rounded to f16. A group that is not finite keeps a NaN scale,
-// so that whatever reads it is found out.
+// A group of 32 elements as it is kept: quantized like activations, the scale rounded to f16. A group that is not
+// finite keeps a NaN scale, so that whatever reads it is found out.
 struct CachedGroup {
   int8_t q[kScaleGroup];
   uint16_t scale;
@@ -173,7 +174,8 @@ inline void scores_q8(const AttentionJob& job, const float* q, float* score) {
 // ---- chunks ----
 
 // Milakov and Gimelshein 2018, "Online normalizer calculation for softmax".
-[[maybe_unused]] void merge_chunk(AttentionPartial& total, float* acc, const AttentionPartial& part, const float* o, int64_t head_dim) noexcept {
+[[maybe_unused]] void merge_chunk(AttentionPartial& total, float* acc, const AttentionPartial& part, const float* o,
+                                  int64_t head_dim) noexcept {
   const float max = part.max > total.max ? part.max : total.max;
   const float a = exp_f32(total.max - max);
   const float b = exp_f32(part.max - max);

@@ -57,7 +57,8 @@ void linear_fast(const LinearJob& job) noexcept {
   using Form = quant::Form<T>;
   const int64_t n_blocks = job.w.n_cols / Form::kBlock;
   for (int64_t row = job.row_begin; row < job.row_end; ++row) {
-    const auto* blocks = reinterpret_cast<const typename Form::Block*>(job.w.data + static_cast<uint64_t>(row) * job.w.row_bytes);
+    const auto* blocks =
+        reinterpret_cast<const typename Form::Block*>(job.w.data + static_cast<uint64_t>(row) * job.w.row_bytes);
     for (int64_t t0 = 0; t0 < job.a.n_tokens; t0 += kTokenTile) {
       const int64_t n = job.a.n_tokens - t0 < kTokenTile ? job.a.n_tokens - t0 : kTokenTile;
       float acc[kTokenTile] = {};
@@ -117,8 +118,10 @@ inline void exact_rows(const LinearJob& job, int64_t row) {
     float acc[kTokenTile][kRows] = {};
     for (int64_t k = 0; k < job.w.n_cols; k += kExactChunk) {
       const int64_t n = job.w.n_cols - k < kExactChunk ? job.w.n_cols - k : kExactChunk;
-      for (int64_t r = 0; r < kRows; ++r) dequantize<T>(job.w.data + static_cast<uint64_t>(row + r) * job.w.row_bytes, k, n, w[r]);
-      for (int64_t t = 0; t < n_tokens; ++t) accumulate_exact<kRows>(w, job.a.x + (t0 + t) * job.a.x_stride + k, n, acc[t]);
+      for (int64_t r = 0; r < kRows; ++r)
+        dequantize<T>(job.w.data + static_cast<uint64_t>(row + r) * job.w.row_bytes, k, n, w[r]);
+      for (int64_t t = 0; t < n_tokens; ++t)
+        accumulate_exact<kRows>(w, job.a.x + (t0 + t) * job.a.x_stride + k, n, acc[t]);
     }
     for (int64_t t = 0; t < n_tokens; ++t) {
       for (int64_t r = 0; r < kRows; ++r) store(job, t0 + t, row + r, acc[t][r]);

@@ -9,8 +9,9 @@
 namespace lockstep::kernels {
 namespace {
 
-// Activations of 32 elements share scale = amax / 127; q is rounded to nearest even and never -128, which the bounds of the
-// integer products rest on. amax is an integer maximum of bit patterns: floating-point maxima differ between CPUs on NaN.
+// Activations of 32 elements share scale = amax / 127; q is rounded to nearest even and never -128, which the bounds of
+// the integer products rest on. amax is an integer maximum of bit patterns: floating-point maxima differ between CPUs
+// on NaN.
 [[maybe_unused]] bool quantize(const float* x, int64_t n, int8_t* q, float* scale, int32_t* sum) noexcept {
   bool finite = true;
   for (int64_t g = 0; g < n / kScaleGroup; ++g, x += kScaleGroup, q += kScaleGroup, sum += kScaleGroup / kSumGroup) {

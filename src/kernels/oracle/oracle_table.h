@@ -1,8 +1,8 @@
 // Fills a table with the scalar definitions. Included by each unit that compiles them with its own flags.
 #pragma once
 
-#include "kernels/oracle/oracle_attention.h"
 #include "kernels/oracle/float_math.h"
+#include "kernels/oracle/oracle_attention.h"
 #include "kernels/oracle/oracle_linear.h"
 #include "kernels/oracle/oracle_quantize.h"
 #include "kernels/table.h"

@@ -319,6 +319,9 @@ LOCKSTEP_INLINE Bytes travelling_eight(Bytes q) {
 LOCKSTEP_INLINE void prefetch(const void* p) {
   __builtin_prefetch(p);
 }
+LOCKSTEP_INLINE void prefetch_far(const void* p) {
+  __builtin_prefetch(p, 0, 2);
+}
 
 }  // namespace
 }  // namespace lockstep::kernels

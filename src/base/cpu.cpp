@@ -93,4 +93,28 @@ int usable_cpus() {
   return quota > 0 ? std::min(cpus, quota) : cpus;
 }
 
+std::vector<int> affinity_list() {
+  std::vector<int> cpus;
+#if defined(__linux__)
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+#endif
+  return cpus;
+}
+
+bool pin_this_thread([[maybe_unused]] int cpu) noexcept {
+#if defined(__linux__)
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  return ::sched_setaffinity(0, sizeof set, &set) == 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace lockstep

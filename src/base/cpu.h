@@ -26,4 +26,10 @@ struct CpuFeatures {
 // least 1.
 [[nodiscard]] int usable_cpus();
 
+// The processors of the affinity mask, ascending; empty where the system does not say.
+[[nodiscard]] std::vector<int> affinity_list();
+
+// Keeps the calling thread on one processor. False when the system will not.
+bool pin_this_thread(int cpu) noexcept;
+
 }  // namespace lockstep

@@ -8,7 +8,8 @@ namespace lockstep::engine {
 
 Session::Session(Engine& engine) : engine_(engine), cache_(model::cache_shape(engine.model(), engine.ctx_size())) {
   rows_.reserve(static_cast<size_t>(engine.max_batch()));
-  tokens_.reserve(static_cast<size_t>(engine.ctx_size()));
+  constexpr int64_t kUsualContext = int64_t{1} << 17;
+  tokens_.reserve(static_cast<size_t>(std::min(kUsualContext, engine.ctx_size())));
 }
 
 void Session::check(std::span<const TokenId> tokens) const {

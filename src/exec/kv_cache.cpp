@@ -1,5 +1,7 @@
 #include "exec/kv_cache.h"
 
+#include <algorithm>
+
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -7,7 +9,9 @@ namespace lockstep::exec {
 
 KvCache::KvCache(const Shape& shape)
     : shape_(shape), block_bytes_(static_cast<uint64_t>(shape.n_layers * 2 * shape.n_kv_heads * shape.chunk_bytes)) {
-  blocks_.reserve(static_cast<size_t>(ceil_div(shape.max_positions, kBlockPositions)));
+  // Room in the list for what is usual; a context of millions grows it, block by block.
+  constexpr int64_t kUsualBlocks = 1024;
+  blocks_.reserve(static_cast<size_t>(std::min(kUsualBlocks, ceil_div(shape.max_positions, kBlockPositions))));
 }
 
 void KvCache::reserve(int64_t n) {

@@ -12,7 +12,9 @@ namespace {
 // Waiting costs nothing while the others are about to arrive, so spin first; park when it takes longer than that.
 // A pause is some 40 cycles: about 50 microseconds. With more members than processors the awaited one may not even be
 // running.
-constexpr int kSpins = 4000;
+constexpr int kMostSpins = 4000;
+
+constexpr int kAnyCpu = -1;
 
 inline void pause() noexcept {
 #if defined(__x86_64__)
@@ -44,13 +46,19 @@ void Member::sync() noexcept {
   team_.meet();
 }
 
-Team::Team(int n_members) : n_members_(n_members), spin_limit_(n_members <= usable_cpus() ? kSpins : 0) {
+Team::Team(int n_members)
+    : n_members_(n_members), most_spins_(n_members <= usable_cpus() ? kMostSpins : 0), spins_(most_spins_) {
   if (n_members < 1 || n_members > kMaxMembers) {
     fail(ErrorCode::kBadRequest, "threads {}: expected 1 to {}", n_members, kMaxMembers);
   }
   try {
     threads_.reserve(static_cast<size_t>(n_members) - 1);
-    for (int i = 1; i < n_members; ++i) threads_.emplace_back([this, i] { work(i); });
+    const std::vector<int> cpus = affinity_list();
+    const bool one_each = static_cast<int>(cpus.size()) == n_members && usable_cpus() == n_members;
+    for (int i = 1; i < n_members; ++i) {
+      const int cpu = one_each ? cpus[static_cast<size_t>(i)] : kAnyCpu;
+      threads_.emplace_back([this, i, cpu] { work(i, cpu); });
+    }
   } catch (const std::system_error&) {
     const size_t started = threads_.size();
     stopping_.store(true, std::memory_order_relaxed);
@@ -78,7 +86,8 @@ void Team::run_erased(Program program, void* context) noexcept {
   meet();  // nobody may still be inside when `context` goes away
 }
 
-void Team::work(int index) noexcept {
+void Team::work(int index, int cpu) noexcept {
+  if (cpu != kAnyCpu) pin_this_thread(cpu);
   int seen = 0;
   while (true) {
     wait_while(start_, seen);
@@ -108,11 +117,20 @@ void Team::meet() noexcept {
   }
 }
 
-void Team::wait_while(const std::atomic<int>& value, int old) const noexcept {
-  for (int i = 0; i < spin_limit_; ++i) {
-    if (value.load(std::memory_order_acquire) != old) return;
+// Waiting awake is right while the others are about to arrive. When they are not (another program has their processor),
+// it takes away the time that they need: every wait that has to park halves the next ones, down to a few microseconds,
+// and every short one lengthens them.
+void Team::wait_while(const std::atomic<int>& value, int old) noexcept {
+  const int spins = spins_.load(std::memory_order_relaxed);
+  for (int i = 0; i < spins; ++i) {
+    if (value.load(std::memory_order_acquire) != old) {
+      if (spins < most_spins_) spins_.store(std::min(most_spins_, spins + spins / 8 + 1), std::memory_order_relaxed);
+      return;
+    }
     pause();
   }
+  constexpr int kFewSpins = 128;
+  spins_.store(std::max(spins / 2, std::min(kFewSpins, most_spins_)), std::memory_order_relaxed);
   while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
 }
 

@@ -70,12 +70,13 @@ class Team {
   using Program = void (*)(void* context, Member& me) noexcept;
 
   void run_erased(Program program, void* context) noexcept;
-  void work(int index) noexcept;
+  void work(int index, int cpu) noexcept;
   void meet() noexcept;
-  void wait_while(const std::atomic<int>& value, int old) const noexcept;
+  void wait_while(const std::atomic<int>& value, int old) noexcept;
 
   const int n_members_;
-  const int spin_limit_;
+  const int most_spins_;
+  std::atomic<int> spins_;  // how long to wait awake: less after waits that were too long for it, more after others
   Program program_ = nullptr;
   void* context_ = nullptr;
   // Each on a cache line of its own: members hammer them at the same time.

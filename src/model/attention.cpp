@@ -163,6 +163,8 @@ class SplitAttention {
     for (const BatchRow& row : step.batch) n_chunks_ = std::max(n_chunks_, row.position / kChunk + 1);
   }
 
+  [[nodiscard]] int64_t n_chunks() const { return n_chunks_; }
+
   void run(exec::Member& me) const noexcept {
     const int64_t n_units = step_.n_rows * c_.n_kv_heads * n_chunks_;
     for (int64_t unit = me.next(); unit < n_units; unit = me.next()) {
@@ -224,8 +226,9 @@ void project_qkv(const Step& step, const LayerWeights& w, int64_t layer, const k
 }
 
 void attend(const Step& step, int64_t layer, exec::Member& me) noexcept {
-  if (step.n_rows <= step.work.max_split_rows) {
-    SplitAttention(step, layer).run(me);
+  const SplitAttention split(step, layer);
+  if (step.n_rows <= step.work.max_split_rows && split.n_chunks() <= step.work.max_chunks) {
+    split.run(me);
     return;
   }
   const int64_t n_kv_heads = step.config().n_kv_heads;

@@ -35,6 +35,9 @@ uint64_t ActivationBuffer::bytes(int64_t n_tokens, int64_t width) {
 
 namespace {
 
+// A row at a position beyond a million is not split: the results of its chunks would take more memory than is worth it.
+constexpr int64_t kMostSplitChunks = 8192;
+
 // Attention is split over chunks only while there are few rows: below four units of work a member.
 int64_t split_rows(const Config& c, int n_members, int64_t max_batch) {
   return std::min(max_batch, ceil_div(int64_t{4} * n_members, c.n_kv_heads));
@@ -62,7 +65,7 @@ uint64_t arena_bytes(const Config& c, int n_members, int64_t batch, int64_t logi
 Workspace::Workspace(const Config& c, int n_members, int64_t batch, int64_t logits_rows, int64_t max_positions)
     : max_batch(batch),
       max_logits(logits_rows),
-      max_chunks(ceil_div(max_positions, kernels::kChunk)),
+      max_chunks(std::min(kMostSplitChunks, ceil_div(max_positions, kernels::kChunk))),
       max_split_rows(split_rows(c, n_members, batch)),
       arena(arena_bytes(c, n_members, batch, logits_rows, max_chunks), "the working memory of a batch"),
       x(arena.take<float>(batch * c.n_embd)),

@@ -43,7 +43,7 @@ struct Workspace {
 
   int64_t max_batch;
   int64_t max_logits;
-  int64_t max_chunks;
+  int64_t max_chunks;      // of a row whose attention is split
   int64_t max_split_rows;  // rows whose attention is split over chunks; see attention.cpp
 
   exec::Arena arena;

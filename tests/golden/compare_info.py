@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
 """Compares `lockstep info MODEL --json --full` with what the independent Python package gguf reads from the same file.
 
-    compare_info.py LOCKSTEP MODEL...
+    compare_info.py LOCKSTEP [MODEL...]      without a MODEL: every GGUF file in $LOCKSTEP_MODELS
 
 Every key's type and full value, every tensor's name, shape, type, byte count and data offset. Prints the differences
 and exits with status 1 when there are any.
 """
 import json
 import math
+import os
+import pathlib
 import subprocess
 import sys
 
-import gguf
+try:
+    import gguf
+except ImportError:
+    print("skipped: the Python package gguf is not there (tools/fetch_gguf_package.sh)")
+    sys.exit(77)
 
 # Names of GGUF value types as `info` prints them.
 TYPE_NAMES = {
@@ -103,9 +109,13 @@ def compare(program, path):
 
 
 def main():
-    if len(sys.argv) < 3:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
-    differences = [line for path in sys.argv[2:] for line in compare(sys.argv[1], path)]
+    paths = sys.argv[2:] or sorted(str(path) for path in pathlib.Path(os.environ.get("LOCKSTEP_MODELS", "")).glob("*.gguf"))
+    if not paths:
+        print("skipped: no MODEL is given, and none is in $LOCKSTEP_MODELS")
+        sys.exit(77)
+    differences = [line for path in paths for line in compare(sys.argv[1], path)]
     for line in differences:
         print(line)
     sys.exit(1 if differences else 0)

@@ -19,6 +19,7 @@
 #include "request.h"
 #include "text_output.h"
 #include "tokenizer/stream_decoder.h"
+#include "usage.h"
 
 namespace lockstep {
 namespace {
@@ -199,7 +200,7 @@ int run_complete(CompleteOptions& options, Output& output) {
   settle_model_argument(options.model, options.prompt.positional);
   const GenerationSettings settings = generation_settings(options.generation);
   check(options, settings);
-  const int64_t parallel = parse_integer("parallel", options.parallel, {1, kMostParallel});
+  const int64_t parallel = as_usage([&] { return parse_integer("parallel", options.parallel, {1, kMostParallel}); });
   if (parallel > 1 && !options.prompt.from_stdin_jsonl) fail(ErrorCode::kUsage, "--parallel needs --stdin-jsonl");
   const RawPrompt prompt = read_prompt(options.prompt);
   const LoadedModel loaded = load_model(options.model);

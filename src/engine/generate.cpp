@@ -66,6 +66,11 @@ Generation::Generation(Session& session, const Engine& engine, std::span<const T
       start_(Clock::now()),
       decode_start_(start_) {
   result_.prompt = session.plan(prompt);
+  // A long answer grows its lists; what is usual allocates nothing between two tokens.
+  constexpr int64_t kUsualAnswer = int64_t{1} << 14;
+  const auto n_reserved = static_cast<size_t>(std::min(kUsualAnswer, most_));
+  result_.ids.reserve(n_reserved);
+  sampler_.reserve(prompt.size() + n_reserved);
 }
 
 void Generation::choose() {

@@ -32,6 +32,8 @@ class Sampler {
 
   // Adds a token of the prompt or of the answer to the history that the repetition penalties look at.
   void accept(TokenId id) { history_.push_back(id); }
+  // Room for n accepted tokens in all.
+  void reserve(size_t n) { history_.reserve(n); }
 
   [[nodiscard]] const SamplingParams& params() const noexcept { return params_; }
 

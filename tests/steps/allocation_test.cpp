@@ -1,0 +1,130 @@
+// From a chosen id to the next logits nothing is allocated. This program counts: its operators new and delete are its
+// own.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "engine/generate.h"
+#include "engine/scheduler.h"
+#include "steps/decoding.h"
+
+namespace {
+
+std::atomic<int64_t> n_allocations{0};
+
+void* counted_allocation(std::size_t size, std::size_t alignment) {
+  n_allocations.fetch_add(1, std::memory_order_relaxed);
+  const std::size_t room = (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, room);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  return counted_allocation(size, alignof(std::max_align_t));
+}
+void* operator new[](std::size_t size) {
+  return counted_allocation(size, alignof(std::max_align_t));
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return counted_allocation(size, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return counted_allocation(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+namespace lockstep::steps {
+namespace {
+
+template <typename Action>
+int64_t allocations_of(Action&& action) {
+  const int64_t before = n_allocations.load();
+  action();
+  return n_allocations.load() - before;
+}
+
+TEST(Allocations, AreCounted) {
+  EXPECT_EQ(allocations_of([] { const std::vector<int> memory(100); }), 1);
+}
+
+TEST(Allocations, OneTokenMakesNone) {
+  for (const int threads : {1, 2, 3}) {
+    const auto engine = load_mini_llama(threads);
+    engine::Session session(*engine);
+    session.sync(kPrompt);
+    for (int i = 0; i < kSteps; ++i) {
+      ASSERT_EQ(allocations_of([&] { step(session); }), 0) << "step " << i << ", " << threads << " threads";
+    }
+  }
+}
+
+// The whole loop with the choice of a token.
+TEST(Allocations, GreedyGenerationMakesNoneAfterItsFirstToken) {
+  const auto engine = load_mini_llama(2);
+  engine::Session session(*engine);
+  engine::GenerateOptions options;
+  options.sampling.temp = 0;
+  options.n_predict = kSteps;
+  engine::Generation generation(session, *engine, kPrompt, options, {});
+  session.compute_pending();
+  generation.advance();
+  int64_t n_steps = 0;
+  const int64_t n = allocations_of([&] {
+    for (; !generation.done(); ++n_steps) {
+      session.compute_pending();
+      generation.advance();
+    }
+  });
+  EXPECT_EQ(n, 0);
+  EXPECT_GE(n_steps, kSteps / 2);
+}
+
+TEST(Allocations, SharedStepsOfASchedulerMakeNone) {
+  const auto engine = load_mini_llama(2);
+  engine::Scheduler scheduler(*engine, 3);
+  engine::GenerateOptions options;
+  options.sampling.temp = 0;
+  options.n_predict = kSteps;
+  options.ignore_eos = false;
+  int n_done = 0;
+  for (const engine::TokenId first : {5, 6, 7}) {
+    scheduler.submit({{first, 600, 7}, options, {}, [&n_done](const auto&) { ++n_done; }});
+  }
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(scheduler.step());
+  EXPECT_EQ(allocations_of([&] {
+              for (int i = 0; i < kSteps / 2; ++i) (void)scheduler.step();
+            }),
+            0);
+  ASSERT_EQ(n_done, 0) << "measured less than meant";
+}
+
+}  // namespace
+}  // namespace lockstep::steps

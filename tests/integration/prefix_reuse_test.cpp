@@ -149,7 +149,7 @@ TEST(PrefixReuse, ALongConversationLeavesNoTraceInShortOnes) {
       EXPECT_EQ(served.answers[i].ids, cold(*engine, prompts[i], options).ids) << i << ", " << n_slots << " slots";
     }
     // With more slots it depends on which are free.
-    if (n_slots == 1) EXPECT_GT(served.reused, 0);
+    EXPECT_TRUE(served.reused > 0 || n_slots > 1);
   }
 }
 

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""`lockstep complete --stdin-jsonl --parallel N`: requests together, answers as if each were alone."""
+import json
+import subprocess
+
+import lockstep_program
+from lockstep_program import DONE, FAILED, MODEL, USAGE, ProgramTest, run, start
+
+# Everything but the time it took.
+FIELDS = ("prompt_ids", "ids", "text", "finish", "n_prompt", "n_generated", "steps", "receipt")
+
+
+def unlike_requests():
+    """Prompts and counts of very different lengths, greedy and drawn, some with a beginning in common."""
+    story = "Once upon a time there was a small engine that could"
+    requests = []
+    for i in range(24):
+        prompt = {"text": (story * (1 + i % 4))[: 3 + 37 * (i % 7)]} if i % 2 else {"ids": [(5 + i * 31 * k) % 2000 for k in range(1 + i * 5)]}
+        choice = {"temp": 0} if i % 3 else {"temp": 1, "top_k": 0, "top_p": 1, "min_p": 0}
+        requests.append({**prompt, **choice, "seed": i, "n_predict": (0, 1, 5, 40)[i % 4], "logprobs": 2})
+    return requests
+
+
+BAD = [b"nonsense", {"text": 5}, {"ids": [2048]}, {"ids": [5] * 5000}, {"text": "a", "temp": "hot"}, {"ids": []},
+       {"text": "a", "logprobs": 10**6}, {"text": "a", "logit_bias": [[i, "-inf"] for i in range(2048)]}]
+
+
+class Parallel(ProgramTest):
+    def answers(self, requests, parallel, *options, status=DONE):
+        return self.answers_of("complete", requests, status, ("--parallel", str(parallel), *options))
+
+    def without_times(self, answers):
+        return [answer if "error" in answer else {field: answer[field] for field in FIELDS if field in answer} for answer in answers]
+
+    def test_answers_and_their_order_do_not_depend_on_how_many_travel_together(self):
+        requests = unlike_requests()
+        expected = self.without_times(self.answers_of("complete", requests))
+        self.assertEqual([answer["n_generated"] for answer in expected], [request["n_predict"] for request in requests])
+        self.assertGreater(len({json.dumps(answer["ids"]) for answer in expected}), 12)
+        for parallel in (1, 2, 8, 64):
+            for options in ((), ("-b", "64", "-t", "1"), ("-t", "3")):
+                with self.subTest(parallel=parallel, options=options):
+                    got = self.without_times(self.answers(requests, parallel, *options))
+                    self.assertEqual(got, expected)
+
+    def test_every_answer_is_that_of_a_program_of_its_own(self):
+        requests = unlike_requests()[:6]
+        together = self.without_times(self.answers(requests, 4))
+        for request, answer in zip(requests, together):
+            self.assertEqual(self.without_times(self.answers_of("complete", [request])), [answer])
+
+    def test_bad_lines_have_their_errors_in_place_and_touch_nobody(self):
+        good = unlike_requests()[: len(BAD) + 1]
+        mixed = [good[0]]
+        for bad, next_good in zip(BAD, good[1:]):
+            mixed += [bad, next_good]
+        expected = self.without_times(self.answers_of("complete", good))
+        words = ["JSON", "text", "2048", "5000", "temp", "empty", "logprobs", "logit_bias"]
+        for parallel in (1, 2, 8):
+            with self.subTest(parallel=parallel):
+                answers = self.without_times(self.answers(mixed, parallel, "--logprobs", "2", status=FAILED))
+                self.assertEqual(answers[0::2], expected)
+                for answer, word in zip(answers[1::2], words, strict=True):
+                    self.assertEqual(set(answer), {"error"})
+                    self.assertIn(word, answer["error"]["message"])
+
+    def test_only_bad_lines_are_answered_too(self):
+        for parallel in (1, 8):
+            answers = self.answers([b"nonsense"] * 3, parallel, status=FAILED)
+            self.assertTrue(all("error" in answer for answer in answers))
+
+    def test_a_lone_request_is_answered_before_the_input_ends(self):
+        """With one at a time, whoever waits for an answer before the next question gets it."""
+        process = start("complete", MODEL, "--stdin-jsonl", "--parallel", "1", stderr=subprocess.DEVNULL)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        for n in (1, 3):
+            process.stdin.write(json.dumps({"text": "a", "n_predict": n, "temp": 0}).encode() + b"\n")
+            process.stdin.flush()
+            self.assertEqual(json.loads(process.stdout.readline())["n_generated"], n)
+        process.stdin.close()
+        self.assertEqual(process.wait(lockstep_program.TIMEOUT_S), DONE)
+
+    def test_counts_that_make_no_sense_are_refused(self):
+        for value in ("0", "65", "-1", "x", "1.5", "", "99999999999999999999"):
+            with self.subTest(value=value):
+                self.expect_error(run("complete", MODEL, "--stdin-jsonl", f"--parallel={value}"), USAGE, "--parallel")
+
+    def test_it_needs_requests_by_the_line(self):
+        self.expect_error(run("complete", MODEL, "a", "--parallel", "2"), USAGE, "--parallel", "--stdin-jsonl")
+
+    def test_more_than_a_batch_holds_is_refused(self):
+        self.expect_error(run("complete", MODEL, "--stdin-jsonl", "--parallel", "8", "-b", "4"), FAILED, "parallel 8", "4")
+
+
+if __name__ == "__main__":
+    lockstep_program.main()

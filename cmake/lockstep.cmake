@@ -32,6 +32,9 @@ function(lockstep_floor name)
   # Kernels do not throw; the handling of exceptions would leave symbols that units share.
   file(GLOB isa_units ${PROJECT_SOURCE_DIR}/src/${name}/isa_*.cpp)
   set_property(SOURCE ${isa_units} APPEND PROPERTY COMPILE_OPTIONS -fno-exceptions)
+  if(LOCKSTEP_SANITIZE)
+    set_property(SOURCE ${isa_units} APPEND PROPERTY COMPILE_OPTIONS -O1)  # instrumented, they take minutes each with more
+  endif()
   get_property(other_processors GLOBAL PROPERTY LOCKSTEP_OTHER_PROCESSORS)
   list(REMOVE_ITEM sources "" ${tests} ${other_processors})
   if(NOT sources)

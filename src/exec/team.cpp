@@ -63,7 +63,7 @@ Team::Team(int n_members)
     const size_t started = threads_.size();
     stopping_.store(true, std::memory_order_relaxed);
     start_.fetch_add(1, std::memory_order_release);
-    start_.notify_all();
+    parking_.wake_all(start_);
     for (std::thread& thread : threads_) thread.join();
     fail(ErrorCode::kNoMemory, "threads {}: the system lets only {} be started", n_members, started + 1);
   }
@@ -72,7 +72,7 @@ Team::Team(int n_members)
 Team::~Team() {
   stopping_.store(true, std::memory_order_relaxed);
   start_.fetch_add(1, std::memory_order_release);
-  start_.notify_all();
+  parking_.wake_all(start_);
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -80,7 +80,7 @@ void Team::run_erased(Program program, void* context) noexcept {
   program_ = program;
   context_ = context;
   start_.fetch_add(1, std::memory_order_release);
-  start_.notify_all();
+  parking_.wake_all(start_);
   Member me(*this, 0);
   program(context, me);
   meet();  // nobody may still be inside when `context` goes away
@@ -111,7 +111,7 @@ void Team::meet() noexcept {
     ticket_.store(0, std::memory_order_relaxed);
     n_syncs_.fetch_add(1, std::memory_order_relaxed);
     generation_.fetch_add(1, std::memory_order_release);  // wraps after two days of tokens, as an atomic may
-    generation_.notify_all();
+    parking_.wake_all(generation_);
   } else {
     wait_while(generation_, generation);
   }
@@ -131,7 +131,7 @@ void Team::wait_while(const std::atomic<int>& value, int old) noexcept {
   }
   constexpr int kFewSpins = 128;
   spins_.store(std::max(spins / 2, std::min(kFewSpins, most_spins_)), std::memory_order_relaxed);
-  while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
+  while (value.load(std::memory_order_acquire) == old) parking_.wait(value, old);
 }
 
 }  // namespace lockstep::exec

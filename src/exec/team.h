@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "exec/parking.h"
+
 namespace lockstep::exec {
 
 struct Range {
@@ -85,6 +87,7 @@ class Team {
   alignas(64) std::atomic<int> generation_{0};
   alignas(64) std::atomic<int64_t> ticket_{0};
   alignas(64) std::atomic<bool> stopping_{false};
+  Parking parking_;
   std::atomic<uint64_t> n_syncs_{0};
   std::vector<std::thread> threads_;
 };

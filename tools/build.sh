@@ -5,9 +5,6 @@ cd "$(dirname "$0")/.."
 preset=$1
 shift
 
-# Clones of the repository share what ccache has: paths count from here.
-export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
-
 if [[ ! -f build/$preset/build.ninja ]]; then
   mkdir -p "build/$preset"
   if ! cmake --preset "$preset" >"build/$preset/configure.log" 2>&1; then

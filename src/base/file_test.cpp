@@ -148,7 +148,7 @@ TEST_F(Files, AreFollowedThroughLinksAndMoved) {
 
 TEST_F(Files, AreReadByManyThreadsAtOnce) {
   std::string text;
-  for (int i = 0; i < 100000; ++i) text += static_cast<char>(i * i);
+  for (unsigned i = 0; i < 100000; ++i) text += static_cast<char>(i * i);
   const File file = File::open_for_reading(write("a", text));
   std::vector<std::thread> readers;
   for (int t = 0; t < 4; ++t) {

@@ -51,9 +51,9 @@ endfunction()
 # lockstep_test(NAME SOURCES files... LINK targets...): the test program NAME_test; ctest knows each of its tests, labelled NAME. A skipped
 # test (GTEST_SKIP) is reported as skipped, not as passed: gtest_discover_tests sets SKIP_REGULAR_EXPRESSION.
 function(lockstep_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PROPERTIES" ${ARGN})
   add_executable(${name}_test ${ARG_SOURCES})
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name}_test PRIVATE ${ARG_LINK} nlohmann_json::nlohmann_json GTest::gtest_main)
-  gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${name})
+  gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${name} ${ARG_PROPERTIES})
 endfunction()

@@ -87,13 +87,14 @@ inline void dequantize(const std::byte* row, int64_t k, int64_t n, float* out) {
   } else {
     using Form = quant::Form<T>;
     const auto* blocks = reinterpret_cast<const typename Form::Block*>(row) + k / Form::kBlock;
+    // All are unpacked before the first is multiplied: a load soon after the narrower stores that it spans has to wait.
+    quant::Unpacked unpacked[kExactChunk / Form::kBlock];
+    for (int64_t b = 0; b < n / Form::kBlock; ++b) quant::unpack<T>(blocks[b], unpacked[b]);
     for (int64_t b = 0; b < n / Form::kBlock; ++b) {
-      quant::Unpacked block;
-      quant::unpack<T>(blocks[b], block);
       for (int g = 0; g < Form::kBlock / Form::kGroup; ++g) {
         for (int i = 0; i < Form::kGroup; ++i) {
-          const float product = block.ws[g] * static_cast<float>(block.q[g * Form::kGroup + i]);
-          out[b * Form::kBlock + g * Form::kGroup + i] = Form::kHasMin ? product + block.wm[g] : product;
+          const float product = unpacked[b].ws[g] * static_cast<float>(unpacked[b].q[g * Form::kGroup + i]);
+          out[b * Form::kBlock + g * Form::kGroup + i] = Form::kHasMin ? product + unpacked[b].wm[g] : product;
         }
       }
     }

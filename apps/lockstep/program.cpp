@@ -32,6 +32,7 @@ void add_commands(CLI::App& program, Action& chosen) {
   add_tokenize_command(program, chosen);
   add_detokenize_command(program, chosen);
   add_trace_command(program, chosen);
+  add_verify_command(program, chosen);
   add_bench_command(program, chosen);
   add_roofline_command(program, chosen);
   add_doctor_command(program, chosen);

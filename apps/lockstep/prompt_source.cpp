@@ -57,6 +57,10 @@ void add_prompt_options(CLI::App& command, PromptSource& source, const std::stri
   }
 }
 
+bool has_prompt_source(const PromptSource& source) {
+  return source.positional || given(source.flag) || given(source.file) || given(source.ids) || given(source.jsonl);
+}
+
 void check_prompt_source(const PromptSource& source) {
   int n_sources = source.positional ? 1 : 0;
   std::string forms = "a text, -p, -f";

@@ -30,6 +30,8 @@ struct PromptForms {
 };
 void add_prompt_options(CLI::App& command, PromptSource& source, const std::string& name, PromptForms forms);
 
+[[nodiscard]] bool has_prompt_source(const PromptSource& source);
+
 // Error kUsage unless exactly one source is given and its ids are numbers.
 void check_prompt_source(const PromptSource& source);
 

@@ -1,15 +1,22 @@
 #include <fmt/format.h>
 
+#include <deque>
+
 #include "base/error.h"
 #include "commands.h"
 #include "engine/session.h"
 #include "exit_status.h"
 #include "interrupt.h"
+#include "json_text.h"
 #include "logits_file.h"
 #include "messages.h"
 #include "model_options.h"
+#include "number_text.h"
 #include "progress_line.h"
 #include "prompt_source.h"
+#include "tokenizer/search_pattern.h"
+#include "usage.h"
+#include "verify/trace.h"
 
 namespace lockstep {
 namespace {
@@ -18,28 +25,91 @@ struct TraceOptions {
   ModelOptions model;
   PromptSource prompt;
   std::string logits_file;
+  std::vector<std::string> tensors;  // NAME=FILE
+  std::string filter;
+  std::string layer;
 };
 
-int run_trace(TraceOptions& options, Output&) {
-  settle_model_argument(options.model, options.prompt.positional);
-  check_prompt_source(options.prompt);
-  if (options.logits_file.empty()) fail(ErrorCode::kUsage, "trace needs --logits FILE");
-  const RawPrompt prompt = read_prompt(options.prompt);
-  LoadedModel loaded = load_model(options.model);
-  const std::vector<tokenizer::TokenId> ids = encode_prompt(prompt, loaded.engine->tokenizer());
-  engine::Session session(*loaded.engine);
+// The tensors that --filter and --layer leave.
+verify::Trace::Select selection(const TraceOptions& options) {
+  return as_usage([&]() -> verify::Trace::Select {
+    int64_t layer = -1;
+    if (!options.layer.empty()) layer = parse_integer("layer", options.layer, {.lowest = 0});
+    if (options.filter.empty() && layer < 0) return {};
+    const auto pattern = std::make_shared<tokenizer::SearchPattern>(options.filter);
+    return [layer, pattern](const model::TensorView& tensor) {
+      return (layer < 0 || tensor.layer == layer) && pattern->found_in(tensor.name);
+    };
+  });
+}
+
+Json header(const ModelOptions& options, const RawPrompt& prompt, std::span<const tokenizer::TokenId> ids,
+            const tokenizer::Tokenizer& tokenizer) {
+  Json line;
+  set_text(line, "prompt", prompt.ids ? tokenizer.decode(ids, {}) : prompt.text);
+  line["ids"] = ids;
+  line["kv"] = options.kv_type;
+  line["compute"] = options.compute;
+  return line;
+}
+
+void compute(engine::Engine& engine, std::span<const tokenizer::TokenId> ids, const std::string& logits_file) {
+  engine::Session session(engine);
   ProgressLine progress("prompt:", "tokens", 1);
   session.set_progress([&](int64_t done, int64_t total) {
     stop_if_interrupted();
     progress.update(static_cast<uint64_t>(done), static_cast<uint64_t>(total));
   });
-  LogitsFile file(options.logits_file);
-  session.sync_all(ids, [&](int64_t, std::span<const float> logits) { file.write(logits); });
-  file.close();
+  if (logits_file.empty()) {
+    session.sync(ids);
+  } else {
+    LogitsFile file(logits_file);
+    session.sync_all(ids, [&](int64_t, std::span<const float> logits) { file.write(logits); });
+    file.close();
+  }
   progress.clear();
-  print_warnings(loaded.engine->tokenizer());
-  print_note(fmt::format("logits of {} tokens, {} each, written to {}", ids.size(), loaded.engine->n_vocab(),
-                         printable(options.logits_file, 200)));
+}
+
+void keep_tensors(const std::vector<std::string>& wanted, verify::Trace& trace, std::deque<LogitsFile>& files) {
+  for (const std::string& text : wanted) {
+    const size_t equals = text.find('=');
+    if (equals == text.npos || equals == 0 || equals + 1 == text.size())
+      fail(ErrorCode::kUsage, "option --tensor: \"{}\", expected NAME=FILE", printable(text));
+    LogitsFile& file = files.emplace_back(text.substr(equals + 1));
+    trace.keep(text.substr(0, equals), [&file](std::span<const float> data) { file.write(data); });
+  }
+}
+
+int run_trace(TraceOptions& options, Output& output) {
+  settle_model_argument(options.model, options.prompt.positional);
+  check_prompt_source(options.prompt);
+  verify::Trace trace(selection(options));
+  const RawPrompt prompt = read_prompt(options.prompt);
+  std::deque<LogitsFile> files;
+  keep_tensors(options.tensors, trace, files);
+  LoadedModel loaded = load_model(options.model);
+  const tokenizer::Tokenizer& tokenizer = loaded.engine->tokenizer();
+  const std::vector<tokenizer::TokenId> ids = encode_prompt(prompt, tokenizer);
+  const auto write = [&] {
+    output.write_line(header(options.model, prompt, ids, tokenizer));
+    for (const verify::TraceRecord& record : trace.records()) output.write_line(verify::to_json(record));
+  };
+  loaded.engine->set_observer(&trace);
+  try {
+    compute(*loaded.engine, ids, options.logits_file);
+  } catch (const Error& error) {
+    // Where a value stopped being finite, the tensors before it and after are what one wants to see.
+    if (error.code() == ErrorCode::kNotFinite) write();
+    throw;
+  }
+  trace.finish();
+  for (LogitsFile& file : files) file.close();
+  write();
+  print_warnings(tokenizer);
+  if (!options.logits_file.empty()) {
+    print_note(fmt::format("logits of {} tokens, {} each, written to {}", ids.size(), loaded.engine->n_vocab(),
+                           printable(options.logits_file, 200)));
+  }
   return kExitDone;
 }
 
@@ -56,6 +126,13 @@ void add_trace_command(CLI::App& program, Action& chosen) {
       .add_option("--logits", options->logits_file,
                   "the logits of every position: raw little-endian 32-bit floats, [n_tokens, n_vocab]")
       ->type_name("FILE");
+  command.add_option("--tensor", options->tensors, "one tensor, raw 32-bit floats; may be given several times")
+      ->type_name("NAME=FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_option("--filter", options->filter, "only tensors in whose name this expression is found")
+      ->type_name("REGEX");
+  command.add_option("--layer", options->layer, "only tensors of this layer, counted from 0")->type_name("N");
   add_compute_options(command, options->model);
 }
 

@@ -56,7 +56,7 @@ Engine::Engine(const gguf::ModelFile& file, const EngineOptions& options)
 
 std::span<const float> Engine::forward(model::Batch batch) {
   ++n_forward_;
-  return model::forward(model_, batch, work_, team_);
+  return model::forward(model_, batch, work_, team_, observer_);
 }
 
 static_assert(sampling::Sampler::kShortlist <= model::kShortlist);

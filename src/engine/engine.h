@@ -15,6 +15,7 @@
 #include "gguf/model_file.h"
 #include "model/batch.h"
 #include "model/model.h"
+#include "model/observer.h"
 #include "model/weights.h"
 #include "model/workspace.h"
 #include "sampling/candidates.h"
@@ -48,6 +49,9 @@ class Engine {
   [[nodiscard]] int64_t max_batch() const noexcept { return work_.max_batch; }
   [[nodiscard]] int64_t max_logits() const noexcept { return work_.max_logits; }
 
+  // Sees the named tensors of every forward pass from now on; null: nobody does. Stays the caller's.
+  void set_observer(model::Observer* observer) noexcept { observer_ = observer; }
+
   // See model::forward. The logits live until the next call.
   std::span<const float> forward(model::Batch batch);
 
@@ -68,6 +72,7 @@ class Engine {
   int64_t ctx_size_;
   model::Workspace work_;
   std::vector<std::vector<sampling::Candidate>> shortlists_;  // by row
+  model::Observer* observer_ = nullptr;
   uint64_t n_forward_ = 0;
 };
 

@@ -59,16 +59,17 @@ struct Projection {
   const Matrix& matrix;
   const Vector& bias;
   float* out;
+  Site site;
 };
 
 Projection projection(const Step& step, const LayerWeights& w, HeadRef::Kind kind) noexcept {
   switch (kind) {
     case HeadRef::kQuery:
-      return {w.q, w.q_bias, step.work.q.data()};
+      return {w.q, w.q_bias, step.work.q.data(), kQcur};
     case HeadRef::kKey:
-      return {w.k, w.k_bias, step.work.k.data()};
+      return {w.k, w.k_bias, step.work.k.data(), kKcur};
     default:
-      return {w.v, w.v_bias, step.work.v.data()};
+      return {w.v, w.v_bias, step.work.v.data(), kVcur};
   }
 }
 
@@ -101,6 +102,27 @@ void project_by_rows(const Step& step, const LayerWeights& w, int64_t layer, con
   const exec::Range mine = me.range(step.n_rows * n_heads);
   for (int64_t i = mine.begin; i < mine.end; ++i)
     rotate_and_append(step, layer, i / n_heads, listed_head(c, i % n_heads));
+  me.sync();
+}
+
+// For an observer: one matrix after the other, in llama.cpp's order, each in its parts.
+void project_in_parts(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a,
+                      exec::Member& me) noexcept {
+  const Config& c = step.config();
+  for (const auto kind : {HeadRef::kQuery, HeadRef::kValue, HeadRef::kKey}) {
+    const Projection p = projection(step, w, kind);
+    const int64_t width = p.matrix.data.n_rows;
+    const exec::Range rows = me.range(width, kernels::kRowsPerGroup);
+    linear_rows(step, p.matrix, {}, a, p.out, rows, me);
+    show(step, {p.site, layer, p.out, width, width}, me);
+    add_bias(step, p.bias, p.out, rows);
+    if (!p.bias.empty()) show(step, {p.site, layer, p.out, width, width, "ADD"}, me);
+    me.sync();
+    const int64_t n_heads = width / c.head_dim;
+    const exec::Range mine = me.range(step.n_rows * n_heads);
+    for (int64_t i = mine.begin; i < mine.end; ++i) rotate_and_append(step, layer, i / n_heads, {kind, i % n_heads});
+    if (kind != HeadRef::kValue) show(step, {p.site, layer, p.out, width, width, "ROPE", c.head_dim}, me);
+  }
   me.sync();
 }
 
@@ -217,6 +239,10 @@ class SplitAttention {
 
 void project_qkv(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a,
                  exec::Member& me) noexcept {
+  if (step.observer != nullptr) {
+    project_in_parts(step, w, layer, a, me);
+    return;
+  }
   const bool heads_are_groups = step.config().head_dim % kernels::kRowsPerGroup == 0;
   if (step.n_rows == 1 && heads_are_groups && me.count() <= n_listed_heads(step.config())) {
     project_by_heads(step, w, layer, a, me);

@@ -1,7 +1,5 @@
 #include "model/forward.h"
 
-#include <array>
-
 #include "base/error.h"
 #include "kernels/packed.h"
 #include "model/head.h"
@@ -36,6 +34,7 @@ void embed(const Step& step, exec::Member& me) noexcept {
     step.model.rope.fill(entry.position, step.work.cos_sin.data() + row * c.rope.n_rot);
   }
   me.sync();
+  show(step, {kEmbd, c.n_layers, step.work.x.data(), c.n_embd, c.n_embd}, me);
 }
 
 // The whole pass, as every member of the team runs it.
@@ -54,18 +53,16 @@ int64_t list_wanted(Batch batch, Workspace& work) {
 }
 
 [[noreturn]] void report_fault(int64_t fault, const Config& config) {
-  constexpr std::array<std::string_view, kFaultSites> kNames = {"attn_norm",  "kqv_out",     "ffn_norm",
-                                                                "ffn_swiglu", "result_norm", "result_output"};
-  const int64_t layer = (fault - 1) / kFaultSites;
-  const std::string_view name = kNames[static_cast<size_t>((fault - 1) % kFaultSites)];
-  const std::string tensor = layer == config.n_layers ? std::string(name) : fmt::format("{}-{}", name, layer);
-  fail(ErrorCode::kNotFinite, "activation {} holds a NaN or infinite value", tensor);
+  const auto site = static_cast<Site>((fault - 1) % kSites);
+  fail(ErrorCode::kNotFinite, "activation {} holds a NaN or infinite value",
+       tensor_name(site, (fault - 1) / kSites, config.n_layers));
 }
 
 }  // namespace
 
-std::span<const float> forward(const Model& model, Batch batch, Workspace& work, exec::Team& team) {
-  const Step step = {model, batch, work, static_cast<int64_t>(batch.size()), list_wanted(batch, work)};
+std::span<const float> forward(const Model& model, Batch batch, Workspace& work, exec::Team& team, Observer* observer) {
+  const Step step = {model, batch, work, static_cast<int64_t>(batch.size()), list_wanted(batch, work), observer};
+  work.product.resize(observer == nullptr ? 0 : batch.size() * static_cast<size_t>(model.config.n_embd));
   work.fault.store(0, std::memory_order_relaxed);
   team.run([&step](exec::Member& me) { pass(step, me); });
   if (const int64_t fault = work.fault.load(std::memory_order_relaxed); fault != 0) report_fault(fault, model.config);

@@ -35,19 +35,23 @@ void layer(Step& step, int64_t index, exec::Member& me) noexcept {
   if (step.is_last_layer(index) && step.n_wanted == 0) return;  // the cache is complete, and nobody wants more
   attend(step, index, me);
   me.sync();
-  if (step.is_last_layer(index) && step.n_wanted < step.n_rows) keep_wanted_rows(step, me);
+  const bool rows_end_here = step.is_last_layer(index) && step.n_wanted < step.n_rows;
+  if (rows_end_here && step.observer == nullptr) keep_wanted_rows(step, me);
 
   const auto heads = quantize(step, work.heads.data(), c.q_width(), index, kAttnHeads, me);
-  linear_add(step, w.attn_output, heads, work.x.data(), me);
+  linear_add(step, w.attn_output, heads, index, kAttnOut, me);
   me.sync();
+  if (rows_end_here && step.observer != nullptr) keep_wanted_rows(step, me);  // it sees attn_out whole, as in llama.cpp
+  show(step, {kFfnInp, index, work.x.data(), c.n_embd, c.n_embd}, me);
 
   const auto ffn_in = norm_quantize(step, w.ffn_norm, index, kFfnNorm, me);
-  linear_gated(step, w.gate, w.up, ffn_in, me);
+  linear_gated(step, w.gate, w.up, ffn_in, index, me);
   me.sync();
 
   const auto hidden = quantize(step, work.gate.data(), c.n_ff, index, kFfnHidden, me);
-  linear_add(step, w.down, hidden, work.x.data(), me);
+  linear_add(step, w.down, hidden, index, kFfnOut, me);
   me.sync();
+  show(step, {kLOut, index, work.x.data(), c.n_embd, c.n_embd}, me);
 }
 
 }  // namespace lockstep::model

@@ -61,14 +61,32 @@ struct Source {
   const Vector* norm;
 };
 
-kernels::Activations prepare(const Step& step, const Source& source, int64_t layer, FaultSite site,
+// What a norm is before its weight, for an observer: in the place where the whole norm will be. A weight of one changes
+// no bit.
+void show_unweighted(const Step& step, const Source& source, const ActivationBuffer& buffer, int64_t layer,
+                     exec::Range rows, exec::Member& me) noexcept {
+  if (step.observer == nullptr || source.norm == nullptr) return;
+  const int64_t stride = view(buffer, 0, source.width).x_stride;
+  auto* ones = reinterpret_cast<float*>(step.work.own[static_cast<size_t>(me.index())].scratch.data());
+  std::fill_n(ones, source.width, 1.0f);
+  for (int64_t t = rows.begin; t < rows.end; ++t) {
+    step.kernels().rms_norm(source.x + t * source.width, ones, source.width, step.config().rms_eps,
+                            buffer.x.data() + t * stride);
+  }
+  show(step, {kNorm, layer, buffer.x.data(), source.width, stride}, me);
+}
+
+kernels::Activations prepare(const Step& step, const Source& source, int64_t layer, Site site,
                              exec::Member& me) noexcept {
   const bool alone = step.n_rows == 1;
   const ActivationBuffer& buffer = alone ? step.work.own[static_cast<size_t>(me.index())].row : step.work.shared;
   const exec::Range rows = alone ? exec::Range{0, 1} : me.range(step.n_rows);
+  show_unweighted(step, source, buffer, layer, rows, me);
   if (!prepare_rows(step, source.x, source.width, source.norm, buffer, rows)) step.note_fault(layer, site);
   if (!alone) me.sync();
-  return view(buffer, step.n_rows, source.width);
+  const kernels::Activations result = view(buffer, step.n_rows, source.width);
+  show(step, {site, layer, result.x, source.width, result.x_stride}, me);
+  return result;
 }
 
 struct Output {
@@ -86,12 +104,12 @@ void product(const Step& step, const Matrix& w, const kernels::Activations& a, c
 
 }  // namespace
 
-kernels::Activations norm_quantize(const Step& step, const Vector& weight, int64_t layer, FaultSite site,
+kernels::Activations norm_quantize(const Step& step, const Vector& weight, int64_t layer, Site site,
                                    exec::Member& me) noexcept {
   return prepare(step, {step.work.x.data(), step.config().n_embd, &weight}, layer, site, me);
 }
 
-kernels::Activations quantize(const Step& step, const float* x, int64_t width, int64_t layer, FaultSite site,
+kernels::Activations quantize(const Step& step, const float* x, int64_t width, int64_t layer, Site site,
                               exec::Member& me) noexcept {
   return prepare(step, {x, width, nullptr}, layer, site, me);
 }
@@ -103,27 +121,46 @@ exec::Range linear_logits(const Step& step, const Matrix& w, const kernels::Acti
   return mine;
 }
 
-void linear_add(const Step& step, const Matrix& w, const kernels::Activations& a, float* out,
+void linear_add(const Step& step, const Matrix& w, const kernels::Activations& a, int64_t layer, Site site,
                 exec::Member& me) noexcept {
-  product(step, w, a, {out, w.data.n_rows, true}, me.range(w.data.n_rows, kRowUnit), me);
+  const int64_t width = w.data.n_rows;
+  const exec::Range rows = me.range(width, kRowUnit);
+  float* x = step.work.x.data();
+  if (step.observer == nullptr) {
+    product(step, w, a, {x, width, true}, rows, me);
+    return;
+  }
+  float* apart = step.work.product.data();
+  product(step, w, a, {apart, width, false}, rows, me);
+  show(step, {site, layer, apart, width, width}, me);
+  for (int64_t t = 0; t < a.n_tokens; ++t)
+    step.kernels().add(x + t * width + rows.begin, apart + t * width + rows.begin, rows.end - rows.begin);
 }
 
 void linear_rows(const Step& step, const Matrix& w, const Vector& bias, const kernels::Activations& a, float* out,
                  exec::Range rows, exec::Member& me) noexcept {
   product(step, w, a, {out, w.data.n_rows, false}, rows, me);
-  if (bias.empty()) return;
-  for (int64_t t = 0; t < a.n_tokens; ++t)
-    step.kernels().add(out + t * w.data.n_rows + rows.begin, bias.data() + rows.begin, rows.end - rows.begin);
+  add_bias(step, bias, out, rows);
 }
 
-void linear_gated(const Step& step, const Matrix& gate, const Matrix& up, const kernels::Activations& a,
+void add_bias(const Step& step, const Vector& bias, float* out, exec::Range rows) noexcept {
+  if (bias.empty()) return;
+  const auto width = static_cast<int64_t>(bias.size());
+  for (int64_t t = 0; t < step.n_rows; ++t)
+    step.kernels().add(out + t * width + rows.begin, bias.data() + rows.begin, rows.end - rows.begin);
+}
+
+void linear_gated(const Step& step, const Matrix& gate, const Matrix& up, const kernels::Activations& a, int64_t layer,
                   exec::Member& me) noexcept {
-  const exec::Range rows = me.range(gate.data.n_rows, kRowUnit);
-  product(step, gate, a, {step.work.gate.data(), gate.data.n_rows, false}, rows, me);
-  product(step, up, a, {step.work.up.data(), up.data.n_rows, false}, rows, me);
+  const int64_t width = gate.data.n_rows;
+  const exec::Range rows = me.range(width, kRowUnit);
+  product(step, gate, a, {step.work.gate.data(), width, false}, rows, me);
+  show(step, {kFfnGate, layer, step.work.gate.data(), width, width}, me);
+  product(step, up, a, {step.work.up.data(), width, false}, rows, me);
+  show(step, {kFfnUp, layer, step.work.up.data(), width, width}, me);
   for (int64_t t = 0; t < a.n_tokens; ++t) {
-    float* g = step.work.gate.data() + t * gate.data.n_rows + rows.begin;
-    step.kernels().swiglu(g, step.work.up.data() + t * gate.data.n_rows + rows.begin, rows.end - rows.begin, g);
+    float* g = step.work.gate.data() + t * width + rows.begin;
+    step.kernels().swiglu(g, step.work.up.data() + t * width + rows.begin, rows.end - rows.begin, g);
   }
 }
 

@@ -6,12 +6,10 @@
 #include "exec/team.h"
 #include "model/batch.h"
 #include "model/model.h"
+#include "model/observer.h"
 #include "model/workspace.h"
 
 namespace lockstep::model {
-
-// Where in a layer an activation was found that is not finite.
-enum FaultSite : int64_t { kAttnNorm, kAttnHeads, kFfnNorm, kFfnHidden, kResultNorm, kResultOutput, kFaultSites };
 
 struct Step {
   const Model& model;
@@ -19,16 +17,22 @@ struct Step {
   Workspace& work;
   int64_t n_rows;  // rows of work.x in use: those of the batch, after the last attention only those that want logits
   int64_t n_wanted;
+  Observer* observer;  // null in production
 
   [[nodiscard]] bool is_last_layer(int64_t index) const noexcept { return index + 1 == model.config.n_layers; }
   [[nodiscard]] const Config& config() const noexcept { return model.config; }
   [[nodiscard]] const kernels::KernelTable& kernels() const noexcept { return *model.kernels; }
 
   // Remembers the first fault; `layer` is n_layers for the final norm.
-  void note_fault(int64_t layer, FaultSite site) const noexcept {
+  void note_fault(int64_t layer, Site site) const noexcept {
     int64_t none = 0;
-    work.fault.compare_exchange_strong(none, 1 + layer * kFaultSites + site, std::memory_order_relaxed);
+    work.fault.compare_exchange_strong(none, 1 + layer * kSites + site, std::memory_order_relaxed);
   }
 };
+
+// Shows a tensor to the observer where there is one.
+inline void show(const Step& step, const Shown& shown, exec::Member& me) noexcept {
+  if (step.observer != nullptr) show_now(step, shown, me);
+}
 
 }  // namespace lockstep::model

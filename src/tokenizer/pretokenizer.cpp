@@ -1,32 +1,17 @@
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include "tokenizer/pretokenizer.h"
 
 #include <fmt/format.h>
-#include <pcre2.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "tokenizer/pcre2_handles.h"
 #include "tokenizer/recent_characters.h"
 
 namespace lockstep::tokenizer {
 namespace {
-
-std::string pcre2_message(int code) {
-  PCRE2_UCHAR buffer[120];
-  pcre2_get_error_message(code, buffer, sizeof buffer);
-  return reinterpret_cast<const char*>(buffer);
-}
-
-template <auto Free>
-struct Deleter {
-  template <typename T>
-  void operator()(T* handle) const {
-    Free(handle);
-  }
-};
 
 // What a run of matches needs; one for each call of split(), so that threads share nothing. No stack is set up for
 // compiled patterns: those of the table repeat single characters and keep no frame for each, so the 32 KiB that PCRE2
@@ -60,8 +45,8 @@ class MatchState {
   [[nodiscard]] size_t end() const { return pcre2_get_ovector_pointer(data_.get())[1]; }
 
  private:
-  std::unique_ptr<pcre2_match_data, Deleter<pcre2_match_data_free>> data_;
-  std::unique_ptr<pcre2_match_context, Deleter<pcre2_match_context_free>> context_;
+  Pcre2MatchData data_;
+  Pcre2MatchContext context_;
 };
 
 // Cuts the characters of [begin, end) into threes counted from the right: 1234567 -> 1 234 567.

@@ -33,7 +33,7 @@ class TraceLogits(ProgramTest):
             with self.subTest(model=name):
                 golden = json.loads((MODELS / f"{name}.json").read_text())
                 process = run("trace", MODELS / f"{name}.gguf", "--ids", ids_text(golden["ids"]), "--logits", self.file)
-                self.assertEqual(self.expect_done(process), b"")
+                self.expect_done(process)
                 ours, theirs = floats(self.file), floats(MODELS / f"{name}.exact.f32")
                 self.assertEqual(len(ours), len(golden["ids"]) * N_VOCAB)
                 self.assertLess(nmse(ours, theirs), MOST_NMSE)
@@ -44,7 +44,6 @@ class TraceLogits(ProgramTest):
         self.assertLess(nmse(floats(self.file), floats(MODELS / "mini-llama.Q4_0.exact.f32")), MOST_NMSE)
 
     def test_what_cannot_be_done_is_refused(self):
-        self.expect_error(run("trace", MODEL, "a"), USAGE, "--logits")
         self.expect_error(run("trace", MODEL, "--logits", self.file), USAGE, "no text")
         self.expect_error(run("trace", MODEL, "a", "--logits", "/no/such/folder/x"), FAILED, "/no/such/folder/x")
         self.expect_error(run("trace", MODEL, "--ids", str(N_VOCAB), "--logits", self.file), FAILED, str(N_VOCAB))

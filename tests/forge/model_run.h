@@ -44,7 +44,7 @@ class ModelRun {
   // One pass over `rows`, whose caches then hold them.
   std::vector<float> pass(std::vector<model::BatchRow> rows) {
     for (const model::BatchRow& row : rows) row.cache->reserve(row.position + 1);
-    const std::span<const float> logits = model::forward(model_, rows, work_, team_);
+    const std::span<const float> logits = model::forward(model_, rows, work_, team_, observer_);
     for (const model::BatchRow& row : rows) row.cache->set_length(row.position + 1);
     ++n_passes_;
     return {logits.begin(), logits.end()};
@@ -68,6 +68,9 @@ class ModelRun {
     return logits(tokens, cache, chunk);
   }
 
+  // Sees the passes from now on.
+  void set_observer(model::Observer* observer) { observer_ = observer; }
+
   [[nodiscard]] exec::Team& team() { return team_; }
   [[nodiscard]] int64_t n_passes() const { return n_passes_; }
 
@@ -76,6 +79,7 @@ class ModelRun {
   int64_t max_positions_;
   exec::Team team_;
   model::Workspace work_;
+  model::Observer* observer_ = nullptr;
   int64_t n_passes_ = 0;
 };
 

@@ -1,0 +1,35 @@
+#include "model/site.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace lockstep::model {
+
+SiteName site_name(Site site) {
+  constexpr std::array<SiteName, kSites> kNames = {{{"embd", "GET_ROWS"},
+                                                    {"norm", "RMS_NORM"},
+                                                    {"attn_norm", "MUL"},
+                                                    {"Qcur", "MUL_MAT"},
+                                                    {"Vcur", "MUL_MAT"},
+                                                    {"Kcur", "MUL_MAT"},
+                                                    {"kqv_out", "CONT"},
+                                                    {"attn_out", "MUL_MAT"},
+                                                    {"ffn_inp", "ADD"},
+                                                    {"ffn_norm", "MUL"},
+                                                    {"ffn_gate", "MUL_MAT"},
+                                                    {"ffn_up", "MUL_MAT"},
+                                                    {"ffn_swiglu", "SWIGLU"},
+                                                    {"ffn_out", "MUL_MAT"},
+                                                    {"l_out", "ADD"},
+                                                    {"result_norm", "MUL"},
+                                                    {"result_output", "MUL_MAT"}}};
+  return kNames[static_cast<size_t>(site)];
+}
+
+std::string tensor_name(Site site, int64_t layer, int64_t n_layers) {
+  const std::string_view name = site_name(site).name;
+  return layer == n_layers ? std::string(name) : fmt::format("{}-{}", name, layer);
+}
+
+}  // namespace lockstep::model

@@ -1,0 +1,59 @@
+#include "verify/hints.h"
+
+#include <array>
+
+namespace lockstep::verify {
+namespace {
+
+struct Hint {
+  std::string_view name;
+  std::string_view op;  // empty: any
+  std::string_view text;
+};
+
+constexpr std::string_view kProjection =
+    "the matrix's type (BF16 read as F16?), its data offset, or rows permuted for another rotation";
+constexpr std::string_view kRotation =
+    "the rotation: adjacent pairs against halves, its base or scaling, or positions off by one (position 0 is the same "
+    "in all)";
+constexpr std::string_view kBias = "a bias missing, or that of another matrix";
+constexpr std::string_view kNormWeight = "the norm's weight: missing, of another layer, or with an offset";
+
+constexpr std::array kHints = {
+    Hint{"embd", "", "other token ids (BOS twice or never?), the embedding's type, or an embedding scale"},
+    Hint{"norm", "", "the norm itself: its epsilon, epsilon outside the root, or what was added to its input before"},
+    Hint{"attn_norm", "", kNormWeight},
+    Hint{"ffn_norm", "", kNormWeight},
+    Hint{"result_norm", "", kNormWeight},
+    Hint{"Qcur", "MUL_MAT", kProjection},
+    Hint{"Kcur", "MUL_MAT", kProjection},
+    Hint{"Vcur", "MUL_MAT", kProjection},
+    Hint{"Qcur", "ADD", kBias},
+    Hint{"Kcur", "ADD", kBias},
+    Hint{"Vcur", "ADD", kBias},
+    Hint{"Qcur", "ROPE", kRotation},
+    Hint{"Kcur", "ROPE", kRotation},
+    Hint{"kqv_out", "",
+         "attention: query head h uses KV head h / (heads / KV heads), not h modulo KV heads; its scale; the mask; V "
+         "transposed; another type of KV cache"},
+    Hint{"attn_out", "", "the attention's output matrix: its type or offset"},
+    Hint{"ffn_inp", "", "the residual stream: what attention's result is added to"},
+    Hint{"ffn_gate", "", "the gate's matrix: its type, its offset, or exchanged with up"},
+    Hint{"ffn_up", "", "the up matrix: its type, its offset, or exchanged with gate"},
+    Hint{"ffn_swiglu", "", "the activation: SiLU on the gate, not on up, and not GELU"},
+    Hint{"ffn_out", "", "the down matrix: its type or offset"},
+    Hint{"l_out", "", "the residual stream: what the feed-forward's result is added to"},
+    Hint{"result_output", "", "the output matrix: tied to the embedding or not, its type, or a padded vocabulary"},
+};
+
+}  // namespace
+
+std::string_view hint_for(std::string_view name, std::string_view op) {
+  const std::string_view base = name.substr(0, name.find('-'));
+  for (const Hint& hint : kHints) {
+    if (hint.name == base && (hint.op.empty() || hint.op == op)) return hint.text;
+  }
+  return {};
+}
+
+}  // namespace lockstep::verify

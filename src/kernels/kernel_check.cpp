@@ -192,7 +192,8 @@ class SelfTest {
     fill_sample_activations(4, q);
     AttentionPartial partial[kGroup];
     std::vector<float> o(kGroup * kHeadDim);
-    table.attend_chunk[type]({q.data(), kGroup, kHeadDim, k.data(), v.data(), n_positions, 0.125f}, partial, o.data());
+    table.attend_chunk[type]({q.data(), kGroup, kHeadDim, k.data(), v.data(), n_positions, 0.125f, nullptr}, partial,
+                             o.data());
     for (const AttentionPartial& p : partial) o.insert(o.end(), {p.max, p.sum});
     return o;
   }

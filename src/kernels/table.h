@@ -85,6 +85,7 @@ struct AttentionJob {
   const void* v;
   int64_t n_positions;  // attend to the first n of the chunk, 1..kChunk
   float scale;
+  const void* next_k;  // the keys that this thread reads next, or null: fetched meanwhile
 };
 
 // The result of one chunk for one query head: maximum score, sum of exponentials, and the weighted sum of V (not yet

@@ -138,8 +138,8 @@ class Group {
   [[nodiscard]] int64_t n_chunks() const { return entry_.position / kChunk + 1; }
   [[nodiscard]] float* out() const { return step_.work.heads.data() + offset_; }
 
-  // partial [n_group], o [n_group, head_dim].
-  void attend_chunk(int64_t chunk, AttentionPartial* partial, float* o) const noexcept {
+  // partial [n_group], o [n_group, head_dim]. `more`: the caller goes on with the following chunk.
+  void attend_chunk(int64_t chunk, bool more, AttentionPartial* partial, float* o) const noexcept {
     const Config& c = step_.config();
     const int64_t n_positions = std::min(kChunk, entry_.position + 1 - chunk * kChunk);
     const kernels::AttentionJob job = {step_.work.q.data() + offset_,
@@ -148,7 +148,8 @@ class Group {
                                        entry_.cache->k(chunk, layer_, kv_head_),
                                        entry_.cache->v(chunk, layer_, kv_head_),
                                        n_positions,
-                                       c.attention_scale};
+                                       c.attention_scale,
+                                       more ? entry_.cache->k(chunk + 1, layer_, kv_head_) : nullptr};
     step_.kernels().attend_chunk[static_cast<int>(step_.model.cache_type)](job, partial, o);
   }
 
@@ -166,9 +167,10 @@ void attend_whole(const Step& step, const Group& group) noexcept {
   AttentionPartial total[kernels::kMaxGroup];
   AttentionPartial part[kernels::kMaxGroup];
   alignas(64) float o[kernels::kMaxGroup * kernels::kMaxHeadDim];
-  group.attend_chunk(0, total, group.out());
-  for (int64_t chunk = 1; chunk < group.n_chunks(); ++chunk) {
-    group.attend_chunk(chunk, part, o);
+  const int64_t n_chunks = group.n_chunks();
+  group.attend_chunk(0, n_chunks > 1, total, group.out());
+  for (int64_t chunk = 1; chunk < n_chunks; ++chunk) {
+    group.attend_chunk(chunk, chunk + 1 < n_chunks, part, o);
     for (int64_t g = 0; g < c.n_group(); ++g) {
       step.kernels().merge_chunk(total[g], group.out() + g * c.head_dim, part[g], o + g * c.head_dim, c.head_dim);
     }
@@ -177,8 +179,8 @@ void attend_whole(const Step& step, const Group& group) noexcept {
     step.kernels().finish_attention(total[g], group.out() + g * c.head_dim, c.head_dim);
 }
 
-// Few rows: units are (row, KV head, chunk), drawn by ticket. The results wait in memory, and whoever ends the last
-// chunk of a group merges them in ascending order, as attend_whole does.
+// Few rows: units are (row, KV head, run of chunks), drawn by ticket. The results wait in memory, and whoever ends the
+// last chunk of a group merges them in ascending order, as attend_whole does.
 class SplitAttention {
  public:
   SplitAttention(const Step& step, int64_t layer) : step_(step), c_(step.config()), layer_(layer) {
@@ -188,26 +190,32 @@ class SplitAttention {
   [[nodiscard]] int64_t n_chunks() const { return n_chunks_; }
 
   void run(exec::Member& me) const noexcept {
-    const int64_t n_units = step_.n_rows * c_.n_kv_heads * n_chunks_;
-    for (int64_t unit = me.next(); unit < n_units; unit = me.next()) {
-      const int64_t chunk = unit % n_chunks_;
-      const int64_t row = unit / n_chunks_ / c_.n_kv_heads;
-      const int64_t kv_head = unit / n_chunks_ % c_.n_kv_heads;
+    const int64_t n_groups = step_.n_rows * c_.n_kv_heads;
+    const int64_t length = std::clamp(n_groups * n_chunks_ / (kRunsPerMember * me.count()), int64_t{1}, kLongestRun);
+    const int64_t n_runs = (n_chunks_ + length - 1) / length;
+    for (int64_t unit = me.next(); unit < n_groups * n_runs; unit = me.next()) {
+      const int64_t row = unit / n_runs / c_.n_kv_heads;
+      const int64_t kv_head = unit / n_runs % c_.n_kv_heads;
       const Group group(step_, layer_, row, kv_head);
-      if (chunk >= group.n_chunks()) continue;
-      attend_one(group, row, kv_head, chunk);
+      const int64_t begin = unit % n_runs * length;
+      const int64_t end = std::min(begin + length, group.n_chunks());
+      for (int64_t chunk = begin; chunk < end; ++chunk) attend_one(group, row, kv_head, chunk, chunk + 1 < end);
     }
   }
 
  private:
+  // Runs are short enough to even out the members' loads, and long enough that most chunks know which follows.
+  static constexpr int64_t kRunsPerMember = 8;
+  static constexpr int64_t kLongestRun = 8;
+
   // Results are stored [row, KV head, chunk, group].
   [[nodiscard]] int64_t slot(int64_t row, int64_t kv_head, int64_t chunk) const {
     return ((row * c_.n_kv_heads + kv_head) * step_.work.max_chunks + chunk) * c_.n_group();
   }
 
-  void attend_one(const Group& group, int64_t row, int64_t kv_head, int64_t chunk) const noexcept {
+  void attend_one(const Group& group, int64_t row, int64_t kv_head, int64_t chunk, bool more) const noexcept {
     const int64_t mine = slot(row, kv_head, chunk);
-    group.attend_chunk(chunk, step_.work.partial.data() + mine, step_.work.partial_o.data() + mine * c_.head_dim);
+    group.attend_chunk(chunk, more, step_.work.partial.data() + mine, step_.work.partial_o.data() + mine * c_.head_dim);
     std::atomic<int64_t>& done = step_.work.chunks_done[static_cast<size_t>(row * c_.n_kv_heads + kv_head)];
     if (done.fetch_add(1, std::memory_order_acq_rel) + 1 < group.n_chunks()) return;
     done.store(0, std::memory_order_relaxed);

@@ -34,8 +34,8 @@ struct AttentionCase {
     std::vector<kernels::AttentionPartial> partial(static_cast<size_t>(n_group));
     result.o.assign(q.size(), std::numeric_limits<float>::quiet_NaN());
     table.attend_chunk[static_cast<int>(type)](
-        {q.data(), n_group, head_dim, result.k.data(), result.v.data(), n_positions, scale}, partial.data(),
-        result.o.data());
+        {q.data(), n_group, head_dim, result.k.data(), result.v.data(), n_positions, scale, result.k.data()},
+        partial.data(), result.o.data());
     for (const kernels::AttentionPartial& p : partial)
       result.max_and_sum.insert(result.max_and_sum.end(), {p.max, p.sum});
     return result;

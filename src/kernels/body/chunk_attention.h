@@ -18,18 +18,30 @@ LOCKSTEP_INLINE Floats load_cached(const typename Element::Stored* p) {
     return load(reinterpret_cast<const float*>(p));
 }
 
-// score[g][p0..] of n_heads heads and n_blocks blocks of 16 positions.
+// While keys are read, the values at the same offset of the chunk are fetched, and while values are read the next
+// chunk's keys are: so the memory is never idle, and what is needed is there.
+LOCKSTEP_INLINE void fetch_far(const void* from, int64_t offset, int64_t n_bytes) {
+  const auto* bytes = static_cast<const std::byte*>(from) + offset;
+  for (int64_t i = 0; i < n_bytes; i += 64) prefetch_far(bytes + i);
+}
+
+// score[g][p0..] of n_heads heads and n_blocks blocks of 16 positions that begin at element `first` of the chunk's
+// keys.
 template <typename Element, int n_heads, int n_blocks>
-LOCKSTEP_INLINE void score_blocks(const AttentionJob& job, const float* q, const typename Element::Stored* k,
-                                  float (*score)[kChunk]) {
+LOCKSTEP_INLINE void score_blocks(const AttentionJob& job, const float* q, int64_t first, float (*score)[kChunk]) {
+  using Stored = typename Element::Stored;
+  constexpr int64_t kStepBytes = n_blocks * kPositionsPerBlock * static_cast<int64_t>(sizeof(Stored));
   Floats s[n_blocks][n_heads];
   for (int b = 0; b < n_blocks; ++b) {
     for (int g = 0; g < n_heads; ++g) s[b][g] = zero();
   }
   const int64_t block = job.head_dim * kPositionsPerBlock;
-  for (int64_t i = 0; i < n_blocks * block; i += 64 / static_cast<int64_t>(sizeof(*k)))
-    prefetch(k + n_blocks * block + i);
+  const Stored* k = static_cast<const Stored*>(job.k) + first;
+  const std::byte* k_ahead = reinterpret_cast<const std::byte*>(k + n_blocks * block);
+  const int64_t offset = first * static_cast<int64_t>(sizeof(Stored));
   for (int64_t d = 0; d < job.head_dim; ++d) {
+    prefetch(k_ahead + d * kStepBytes);
+    fetch_far(job.v, offset + d * kStepBytes, kStepBytes);
     Floats key[n_blocks];
     LOCKSTEP_UNROLL
     for (int b = 0; b < n_blocks; ++b) key[b] = load_cached<Element>(k + b * block + d * kPositionsPerBlock);
@@ -48,38 +60,42 @@ LOCKSTEP_INLINE void score_blocks(const AttentionJob& job, const float* q, const
 
 template <typename Element, int n_heads>
 LOCKSTEP_INLINE void all_scores(const AttentionJob& job, const float* q, float (*score)[kChunk]) {
-  const auto* k = static_cast<const typename Element::Stored*>(job.k);
-  const int64_t block = job.head_dim * kPositionsPerBlock;
   int64_t p = 0;
-  for (; p + (kScoreBlocks - 1) * kPositionsPerBlock < job.n_positions;
-       p += kScoreBlocks * kPositionsPerBlock, k += kScoreBlocks * block) {
+  for (; p + (kScoreBlocks - 1) * kPositionsPerBlock < job.n_positions; p += kScoreBlocks * kPositionsPerBlock) {
     float(*at)[kChunk] = reinterpret_cast<float(*)[kChunk]>(score[0] + p);
-    score_blocks<Element, n_heads, kScoreBlocks>(job, q, k, at);
+    score_blocks<Element, n_heads, kScoreBlocks>(job, q, p * job.head_dim, at);
   }
-  for (; p < job.n_positions; p += kPositionsPerBlock, k += block) {
+  for (; p < job.n_positions; p += kPositionsPerBlock) {
     float(*at)[kChunk] = reinterpret_cast<float(*)[kChunk]>(score[0] + p);
-    score_blocks<Element, n_heads, 1>(job, q, k, at);
+    score_blocks<Element, n_heads, 1>(job, q, p * job.head_dim, at);
   }
 }
 
-// Scores become weights; positions from n on weigh nothing.
-LOCKSTEP_INLINE AttentionPartial weights_of(float* score, int64_t n) {
+// The largest of a head's scores; positions from n on count as minus infinity from here on.
+LOCKSTEP_INLINE float largest_score(float* score, int64_t n) {
   for (int64_t p = n; p < kChunk; ++p) score[p] = -__builtin_inff();
   Floats max = load(score);
   for (int64_t p = kLanes; p < kChunk; p += kLanes) max = larger(load(score + p), max);
   float lanes[kLanes];
   store(lanes, max);
-  float top = lanes[0];
-  for (int i = 1; i < kLanes; ++i) top = lanes[i] > top ? lanes[i] : top;
-  top += 0.0f;
-  Floats sum[4] = {zero(), zero(), zero(), zero()};
-  for (int64_t p = 0; p < kChunk; p += kLanes) {
-    const Floats w = exp_vector(load(score + p) - splat(top));
-    store(score + p, w);
-    Floats& lane = sum[p / kLanes % 4];
-    lane = lane + w;
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) lanes[i] = lanes[i + half] > lanes[i] ? lanes[i + half] : lanes[i];
   }
-  return {top, fold_four(sum)};
+  return lanes[0] + 0.0f;
+}
+
+// Scores become weights, e^(score - top); returns their sum.
+LOCKSTEP_INLINE float weights_of(float* score, float top) {
+  Floats sum[4] = {zero(), zero(), zero(), zero()};
+  for (int64_t p = 0; p < kChunk; p += 4 * kLanes) {
+    LOCKSTEP_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const Floats w = exp_vector(load(score + p + i * kLanes) - splat(top));
+      store(score + p + i * kLanes, w);
+      sum[i] = sum[i] + w;
+    }
+  }
+  return fold_four(sum);
 }
 
 // Where 16 values from element d of position p on come from.
@@ -91,7 +107,9 @@ struct PlainValues {
   explicit PlainValues(const AttentionJob& job)
       : v(static_cast<const typename Element::Stored*>(job.v)), head_dim(job.head_dim) {}
   LOCKSTEP_INLINE Floats at(int64_t p, int64_t d) const { return load_cached<Element>(v + p * head_dim + d); }
-  LOCKSTEP_INLINE void fetch(int64_t p, int64_t d) const { prefetch(v + p * head_dim + d); }
+  LOCKSTEP_INLINE int64_t offset(int64_t p, int64_t d) const {
+    return (p * head_dim + d) * static_cast<int64_t>(sizeof(*v));
+  }
 };
 
 struct QuantizedValues {
@@ -107,14 +125,12 @@ struct QuantizedValues {
       scale[i] = f16_to_f32(half);
     }
   }
-  LOCKSTEP_INLINE const int8_t* address(int64_t group, int64_t d) const {
-    return v + group * (kScaleGroup + 2) + 2 + d % kScaleGroup;
+  LOCKSTEP_INLINE int64_t offset(int64_t p, int64_t d) const {
+    return (p * n_groups + d / kScaleGroup) * (kScaleGroup + 2) + 2 + d % kScaleGroup;
   }
   LOCKSTEP_INLINE Floats at(int64_t p, int64_t d) const {
-    const int64_t group = p * n_groups + d / kScaleGroup;
-    return broadcast(scale + group) * load_int8(address(group, d));
+    return broadcast(scale + p * n_groups + d / kScaleGroup) * load_int8(v + offset(p, d));
   }
-  LOCKSTEP_INLINE void fetch(int64_t p, int64_t d) const { prefetch(address(p * n_groups + d / kScaleGroup, d)); }
 };
 
 // o[g][d..] of n_vectors x 16 elements: a chain over the positions.
@@ -125,9 +141,11 @@ LOCKSTEP_INLINE void value_slice(const AttentionJob& job, const Values& values, 
   for (int g = 0; g < n_heads; ++g) {
     for (int i = 0; i < n_vectors; ++i) acc[g][i] = zero();
   }
+  const std::byte* next = static_cast<const std::byte*>(job.next_k);
   for (int64_t p = 0; p < job.n_positions; ++p) {
     Floats value[n_vectors];
-    values.fetch(p + 8, d);
+    prefetch(static_cast<const std::byte*>(job.v) + values.offset(p + 8, d));
+    if (next != nullptr) prefetch_far(next + values.offset(p, d));
     LOCKSTEP_UNROLL
     for (int i = 0; i < n_vectors; ++i) value[i] = values.at(p, d + i * kLanes);
     LOCKSTEP_UNROLL
@@ -146,7 +164,8 @@ LOCKSTEP_INLINE void value_slice(const AttentionJob& job, const Values& values, 
 template <typename Values, int n_heads>
 LOCKSTEP_INLINE void weigh_values(const AttentionJob& job, const Values& values, int64_t first, float (*score)[kChunk],
                                   AttentionPartial* partial, float* o) {
-  for (int g = 0; g < n_heads; ++g) partial[first + g] = weights_of(score[g], job.n_positions);
+  for (int g = 0; g < n_heads; ++g) partial[first + g].max = largest_score(score[g], job.n_positions);
+  for (int g = 0; g < n_heads; ++g) partial[first + g].sum = weights_of(score[g], partial[first + g].max);
   constexpr int kWide = kValueVectors / n_heads >= 4 ? 4 : kValueVectors / n_heads >= 2 ? 2 : 1;
   int64_t d = 0;
   for (; d + kWide * kLanes <= job.head_dim; d += kWide * kLanes)

@@ -19,6 +19,7 @@ build    libcli11-dev         pkg-config --exists CLI11
 build    libxxhash-dev        pkg-config --exists libxxhash
 build    libfmt-dev           pkg-config --exists fmt
 build    libgtest-dev         pkg-config --exists gtest
+build    cargo-web            has_new_cargo
 models   python3              command -v python3
 models   python3-pip          python3 -m pip --version
 checks   clang                command -v clang++
@@ -35,6 +36,13 @@ TABLE
 has_sanitizer_runtime() {
   local name=libclang_rt.asan-$(uname -m).a
   [[ -e $(clang++ -print-file-name="$name") ]]
+}
+
+# rust/chat_template needs 1.85 (rust-version in its Cargo.toml).
+has_new_cargo() {
+  local version
+  version=$(PATH=$PATH:$HOME/.cargo/bin cargo --version | cut -d ' ' -f 2)
+  [[ $(printf '%s\n' 1.85 "$version" | sort -V | head -n 1) == 1.85 ]]
 }
 
 # The packages of the groups given whose probe fails, one a line.

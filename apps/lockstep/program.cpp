@@ -31,6 +31,7 @@ void add_commands(CLI::App& program, Action& chosen) {
   add_info_command(program, chosen);
   add_tokenize_command(program, chosen);
   add_detokenize_command(program, chosen);
+  add_template_command(program, chosen);
   add_trace_command(program, chosen);
   add_verify_command(program, chosen);
   add_bench_command(program, chosen);

@@ -77,9 +77,12 @@ void check_prompt_source(const PromptSource& source) {
 RawPrompt read_prompt(const PromptSource& source) {
   if (given(source.ids)) return {parse_ids("ids", source.ids_text), ""};
   if (given(source.flag)) return {std::nullopt, source.flag_text};
-  if (given(source.file))
-    return {std::nullopt, source.file_name == "-" ? all_of_stdin() : read_text_file(source.file_name)};
+  if (given(source.file)) return {std::nullopt, read_file_or_stdin(source.file_name)};
   return {std::nullopt, source.positional.value_or("")};
+}
+
+std::string read_file_or_stdin(const std::string& name) {
+  return name == "-" ? all_of_stdin() : read_text_file(name);
 }
 
 std::vector<tokenizer::TokenId> encode_prompt(const RawPrompt& prompt, const tokenizer::Tokenizer& tokenizer) {

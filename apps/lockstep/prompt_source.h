@@ -43,6 +43,9 @@ struct RawPrompt {
 // Reads the file, raw bytes, where one is given; `-f -` is standard input.
 [[nodiscard]] RawPrompt read_prompt(const PromptSource& source);
 
+// The bytes of a file; "-" is standard input.
+[[nodiscard]] std::string read_file_or_stdin(const std::string& name);
+
 // A text has its special tokens recognised, and added by the file's rule; ids are taken as they are.
 [[nodiscard]] std::vector<tokenizer::TokenId> encode_prompt(const RawPrompt& prompt,
                                                             const tokenizer::Tokenizer& tokenizer);

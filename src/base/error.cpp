@@ -22,6 +22,8 @@ std::string_view to_string(ErrorCode code) {
       return "context_full";
     case ErrorCode::kNoMemory:
       return "no_memory";
+    case ErrorCode::kTemplate:
+      return "template";
     case ErrorCode::kNotFinite:
       return "not_finite";
   }

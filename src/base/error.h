@@ -23,6 +23,7 @@ enum class ErrorCode {
   kContextFull,  // more tokens than the context holds
   kNoMemory,     // an allocation that cannot be had
   kNotFinite,    // NaN or infinity among weights, activations or logits
+  kTemplate,     // a chat template that refuses the conversation, is malformed or wants too much
 };
 
 // The code as scripts see it ("bad_file").

@@ -62,6 +62,7 @@ Tokenizer Tokenizer::load(const gguf::Metadata& metadata) {
   }
   const auto* texts = metadata.find_array<std::string>("tokenizer.ggml.tokens");  // there, Vocab::load saw it
   tokenizer.added_tokens_ = std::make_unique<const AddedTokens>(*tokenizer.vocab_, *texts);
+  tokenizer.chat_templates_ = read_chat_templates(metadata);
   return tokenizer;
 }
 

@@ -14,6 +14,7 @@
 
 #include "gguf/metadata.h"
 #include "tokenizer/added_tokens.h"
+#include "tokenizer/chat_template_texts.h"
 #include "tokenizer/fragment_encoder.h"
 #include "tokenizer/vocab.h"
 
@@ -65,7 +66,12 @@ class Tokenizer {
   [[nodiscard]] std::optional<TokenId> eos() const { return vocab_->special().eos; }
   [[nodiscard]] bool adds_bos() const { return vocab_->special().add_bos; }
   [[nodiscard]] bool adds_eos() const { return vocab_->special().add_eos; }
+  [[nodiscard]] std::optional<TokenId> unknown() const { return vocab_->special().unknown; }
+  [[nodiscard]] std::optional<TokenId> padding() const { return vocab_->special().padding; }
   [[nodiscard]] bool spells_all_bytes() const { return vocab_->spells_all_bytes(); }
+
+  // The chat templates of the file; often one, named default.
+  [[nodiscard]] const std::vector<ChatTemplateText>& chat_templates() const { return chat_templates_; }
 
   // One line for each oddity of the file that was tolerated.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
@@ -80,6 +86,7 @@ class Tokenizer {
   std::unique_ptr<const AddedTokens> added_tokens_;
   std::unique_ptr<const FragmentEncoder> encoder_;
   bool space_prefix_ = false;  // a space is put before the text and after every added token
+  std::vector<ChatTemplateText> chat_templates_;
   std::vector<std::string> warnings_;
 };
 

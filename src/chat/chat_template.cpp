@@ -1,0 +1,77 @@
+#include "chat/chat_template.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+
+#include "base/error.h"
+
+// rust/chat_template/src/lib.rs
+extern "C" {
+struct LockstepBytes {
+  const uint8_t* data;
+  size_t size;
+};
+int32_t lockstep_template_render(LockstepBytes source, LockstepBytes variables, LockstepBytes now,
+                                 LockstepBytes* result);
+void lockstep_template_free(LockstepBytes bytes);
+}
+
+namespace lockstep::chat {
+namespace {
+
+constexpr size_t kLongestMessage = 1000;
+constexpr std::string_view kTimeForm = "0000-00-00T00:00:00";
+
+// The numbers of `Status` in rust/chat_template/src/render.rs.
+enum Status : int32_t { kRendered, kRefused, kMalformed, kFailed, kOverBudget, kBadInput, kInternal };
+
+LockstepBytes bytes_of(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+[[noreturn]] void report(int32_t status, std::string_view message) {
+  const std::string text = printable(message, kLongestMessage);
+  switch (status) {
+    case kRefused:
+      fail(ErrorCode::kTemplate, "the chat template refuses the conversation: {}", text);
+    case kMalformed:
+      fail(ErrorCode::kTemplate, "the chat template is malformed: {}", text);
+    case kOverBudget:
+      fail(ErrorCode::kTemplate, "the chat template was stopped: {}", text);
+    case kBadInput:
+      fail(ErrorCode::kBadRequest, "input of the chat template: {}", text);
+    default:
+      fail(ErrorCode::kTemplate, "the chat template failed: {}", text);
+  }
+}
+
+}  // namespace
+
+std::string ChatTemplate::render(std::string_view variables, std::string_view now) const {
+  LockstepBytes result = {nullptr, 0};
+  const int32_t status = lockstep_template_render(bytes_of(source_), bytes_of(variables), bytes_of(now), &result);
+  std::string text(reinterpret_cast<const char*>(result.data), result.size);
+  lockstep_template_free(result);
+  if (status != kRendered) report(status, text);
+  return text;
+}
+
+std::string local_time_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local = {};
+  localtime_r(&now, &local);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &local)};
+}
+
+bool is_local_time(std::string_view text) {
+  if (text.size() != kTimeForm.size()) return false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool fits = kTimeForm[i] == '0' ? text[i] >= '0' && text[i] <= '9' : text[i] == kTimeForm[i];
+    if (!fits) return false;
+  }
+  return true;
+}
+
+}  // namespace lockstep::chat

@@ -1,0 +1,31 @@
+// A model's chat template: Jinja text that turns messages into the prompt that the model was trained on, with the
+// variables, filters and whitespace rules that the transformers library gives it. It runs in rust/chat_template
+// (docs/adr/0006-chat-templates.md) within budgets: a template is a program from a stranger. Immutable; safe from
+// several threads.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lockstep::chat {
+
+class ChatTemplate {
+ public:
+  explicit ChatTemplate(std::string source) : source_(std::move(source)) {}
+
+  // `variables` is a JSON object; `now`, the time for strftime_now, is YYYY-MM-DDTHH:MM:SS.
+  // Errors: kTemplate with the template's own message where it raised one, else with what is wrong and the line;
+  // kBadRequest for variables that are not JSON.
+  [[nodiscard]] std::string render(std::string_view variables, std::string_view now) const;
+
+  [[nodiscard]] const std::string& source() const noexcept { return source_; }
+
+ private:
+  std::string source_;
+};
+
+// The local time as render() takes it.
+[[nodiscard]] std::string local_time_now();
+[[nodiscard]] bool is_local_time(std::string_view text);  // by its form
+
+}  // namespace lockstep::chat

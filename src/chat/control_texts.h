@@ -1,0 +1,44 @@
+// The texts of a vocabulary's control tokens, to be searched for in what people write. Letters of either case count as
+// the same: a template may change the case. Immutable; safe from several threads.
+#pragma once
+
+#include <bitset>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "tokenizer/tokenizer.h"
+
+namespace lockstep::chat {
+
+class ControlTexts {
+ public:
+  explicit ControlTexts(const tokenizer::Tokenizer& tokenizer);
+
+  // Where control texts stand in `text`: one flag a byte.
+  [[nodiscard]] std::vector<bool> cover(std::string_view text) const;
+
+  // The control texts in `text`, spelled exactly; the first `most` of them.
+  [[nodiscard]] std::vector<std::string> names_in(std::string_view text, size_t most) const;
+
+  // True when a template could complete `text` to a control text: it has a character that one begins or ends with, or
+  // is the inside of one.
+  [[nodiscard]] bool may_become_control(std::string_view text) const;
+
+  // True for a byte of some control text.
+  [[nodiscard]] bool uses(unsigned char byte) const { return used_[byte]; }
+
+  [[nodiscard]] bool empty() const { return folded_.empty(); }
+
+ private:
+  void add(const std::string& text);
+
+  std::unordered_set<std::string> exact_;
+  std::unordered_set<std::string> folded_;  // in lower case
+  std::vector<size_t> sizes_;               // of them, descending
+  std::bitset<256> first_, edge_, used_;
+  std::string joined_;  // all of folded_, each on a line of its own
+};
+
+}  // namespace lockstep::chat

@@ -129,31 +129,20 @@ void float_rows(const LinearJob& job, int64_t row) {
   }
 }
 
-// One token, F32, F16 or BF16: straight from memory, n_groups groups side by side so that their chains hide each
-// other's latency.
-template <TensorType type, int n_groups>
+// One token, F32, F16 or BF16, one group of rows: straight from memory. The one stream is read strictly in order, which
+// the hardware's own fetching likes best: more chains side by side, or explicit prefetches, read 10 to 40 % slower.
+template <TensorType type>
 [[gnu::noinline]] void stream_floats(const LinearJob& job, int64_t row) {
   constexpr int kUnit = packed_unit_bytes(type);
-  const uint64_t group_bytes = job.w.row_bytes * kRowsPerGroup;
   const std::byte* units = job.w.data + static_cast<uint64_t>(row) * job.w.row_bytes;
-  Floats acc[n_groups];
-  for (int g = 0; g < n_groups; ++g) acc[g] = zero();
+  Floats acc = zero();
   for (int64_t k = 0; k < job.w.n_cols; k += kExactChunk) {
     const int64_t n = job.w.n_cols - k < kExactChunk ? job.w.n_cols - k : kExactChunk;
-    Floats p[n_groups];
-    for (int g = 0; g < n_groups; ++g) p[g] = zero();
-    for (int64_t i = 0; i < n; ++i, units += kUnit) {
-      const Floats x = broadcast(job.a.x + k + i);
-      LOCKSTEP_UNROLL
-      for (int g = 0; g < n_groups; ++g) {
-        const std::byte* w = units + static_cast<uint64_t>(g) * group_bytes;
-        if (i % (64 / kUnit) == 0) prefetch(w + 2048);
-        p[g] = fma(load_weights<type>(w), x, p[g]);
-      }
-    }
-    for (int g = 0; g < n_groups; ++g) acc[g] = acc[g] + p[g];
+    Floats p = zero();
+    for (int64_t i = 0; i < n; ++i, units += kUnit) p = fma(load_weights<type>(units), broadcast(job.a.x + k + i), p);
+    acc = acc + p;
   }
-  for (int g = 0; g < n_groups; ++g) store_rows(job, 0, row + g * kRowsPerGroup, acc[g]);
+  store_rows(job, 0, row, acc);
 }
 
 template <TensorType type>
@@ -161,9 +150,7 @@ void linear_float(const LinearJob& job) noexcept {
   int64_t row = job.row_begin;
   if constexpr (kIsFloat<type>) {
     if (job.a.n_tokens == 1) {
-      constexpr int64_t kStep = 4 * kRowsPerGroup;
-      for (; job.row_end - row > 3 * kRowsPerGroup; row += kStep) stream_floats<type, 4>(job, row);
-      for (; row < job.row_end; row += kRowsPerGroup) stream_floats<type, 1>(job, row);
+      for (; row < job.row_end; row += kRowsPerGroup) stream_floats<type>(job, row);
       return;
     }
   }

@@ -92,6 +92,12 @@ loc: deps-build ## file and function sizes; fails when a hard limit is passed
 bench-report: all deps-models ## lockstep and llama.cpp in turn, as Markdown (long; BENCH="-r 3 smollm2" measures less)
 	@tools/bench_report.sh $(BENCH)
 
+.PHONY: sampling-data
+sampling-data: ## tests/data/sampling/llama_cpp.jsonl again, from llama.cpp itself
+	@tools/make_peer.sh
+	@.peer/bin/python tools/make_llama_cpp_samples.py >tests/data/sampling/llama_cpp.jsonl.part
+	@mv tests/data/sampling/llama_cpp.jsonl.part tests/data/sampling/llama_cpp.jsonl
+
 .PHONY: clean
 clean: ## removes build/ (models/ stays)
 	rm -rf build

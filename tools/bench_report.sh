@@ -25,13 +25,6 @@ models=("$@")
 folder=models/bench peer=.peer/bin/python
 mkdir -p "$folder" "$(dirname "$report")"
 
-make_peer() {
-  [[ -x $peer ]] && "$peer" -c 'import llama_cpp, gguf, numpy' 2>/dev/null && return
-  echo "bench-report: building llama.cpp in .peer/, which takes about ten minutes" >&2
-  python3 -m venv .peer
-  CMAKE_ARGS="-DGGML_NATIVE=ON" .peer/bin/pip install --quiet --no-binary llama-cpp-python llama-cpp-python==0.3.36 gguf numpy
-}
-
 vocabulary() {
   local name
   case $1 in
@@ -88,7 +81,7 @@ measure() {
   done
 }
 
-make_peer
+tools/make_peer.sh
 {
   echo "# Measured $(date -u +%Y-%m-%d), $threads threads, $rounds rounds, lockstep $(git describe --always --dirty)"
   echo

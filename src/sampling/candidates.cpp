@@ -22,10 +22,10 @@ uint32_t descending_key(float logit) {
 
 // Sorts a whole vocabulary by logit: three stable passes of a counting sort over 11 bits of the key, so that equal
 // logits keep the order of their ids. REQUIRES: ids ascending.
-void radix_sort(std::vector<Candidate>& items) {
+void radix_sort(std::vector<Candidate>& items, std::vector<Candidate>& other) {
   constexpr int kBits = 11;
   constexpr uint32_t kBuckets = 1u << kBits;
-  std::vector<Candidate> other(items.size());
+  other.resize(items.size());
   for (int shift = 0; shift < 32; shift += kBits) {
     const auto bucket = [shift](const Candidate& c) { return (descending_key(c.logit) >> shift) % kBuckets; };
     std::array<size_t, kBuckets> start{};
@@ -52,7 +52,7 @@ void assign_all(Candidates& list, std::span<const float> logits) {
 void sort_by_logit(Candidates& list) {
   if (list.order == Order::kByLogit) return;
   if (list.order == Order::kById && list.items.size() >= kRadixFrom) {
-    radix_sort(list.items);
+    radix_sort(list.items, list.scratch.candidates);
   } else if (!std::is_sorted(list.items.begin(), list.items.end(), ranks_before)) {
     std::sort(list.items.begin(), list.items.end(), ranks_before);
   }
@@ -61,7 +61,9 @@ void sort_by_logit(Candidates& list) {
 
 void keep_best(Candidates& list, size_t k) {
   if (list.order != Order::kByLogit && k < list.items.size()) {
-    list.items = select_best(list.items.size(), k, [&list](size_t i) { return list.items[i]; });
+    select_best(
+        list.items.size(), k, [&list](size_t i) { return list.items[i]; }, list.scratch.candidates);
+    list.items.swap(list.scratch.candidates);
     list.order = Order::kByLogit;
     return;
   }
@@ -75,9 +77,11 @@ size_t best_index(const Candidates& list) {
   return static_cast<size_t>(best - list.items.begin());
 }
 
-std::vector<double> probabilities(const Candidates& list) {
+std::span<const double> probabilities(Candidates& list) {
   const double best = list.items[best_index(list)].logit;
-  std::vector<double> result(list.items.size());
+  std::vector<double>& result = list.scratch.probabilities;
+  result.reserve(list.items.capacity());  // a list that grows again allocates nothing
+  result.resize(list.items.size());
   for (size_t i = 0; i < result.size(); ++i) result[i] = exp64(double{list.items[i].logit} - best);
   double sum = 0;
   for (const double weight : result) sum += weight;

@@ -28,9 +28,26 @@ enum class Order {
   kNone,     // were sorted by logit before the logits changed
 };
 
+// A token and how often or how long.
+struct Counted {
+  TokenId id;
+  size_t count;
+};
+
+// Working memory of the stages, kept with the list so that a step allocates nothing. What it holds means nothing
+// between two calls.
+struct Scratch {
+  std::vector<Candidate> candidates;
+  std::vector<double> probabilities;
+  std::vector<double> distances;
+  std::vector<size_t> sizes;
+  std::vector<Counted> counted;
+};
+
 struct Candidates {
   std::vector<Candidate> items;
   Order order = Order::kById;
+  Scratch scratch = {};
 };
 
 // Fills `list` (its memory is kept) with every token whose logit is not -infinity, ids ascending.
@@ -45,8 +62,8 @@ void keep_best(Candidates& list, size_t k);
 [[nodiscard]] size_t best_index(const Candidates& list);
 
 // Softmax over the list in the order in which it stands: weights exp(logit - best) in fp64, their sum taken in list
-// order.
-[[nodiscard]] std::vector<double> probabilities(const Candidates& list);
+// order. They live in the scratch of the list until the next call.
+[[nodiscard]] std::span<const double> probabilities(Candidates& list);
 
 // The entry that a uniform number u of [0, 1) selects from a list sorted by logit: the first whose cumulative
 // probability exceeds u.

@@ -36,10 +36,10 @@ size_t reach(std::span<const TokenId> window, std::span<const TokenSequence> bre
 
 // z[k]: how many of the last tokens also stand directly before the last k tokens (the Z function of the reversed
 // window; Gusfield, "Algorithms on Strings, Trees and Sequences", section 1.4). z[0] is not used.
-std::vector<size_t> repetition_lengths(std::span<const TokenId> window) {
+void repetition_lengths(std::span<const TokenId> window, std::vector<size_t>& z) {
   const size_t n = window.size();
   const auto back = [window, n](size_t i) { return window[n - 1 - i]; };
-  std::vector<size_t> z(n, 0);
+  z.assign(n, 0);
   size_t left = 0;  // [left, right) is the match found so far that reaches furthest back
   size_t right = 0;
   for (size_t k = 1; k < n; ++k) {
@@ -51,24 +51,21 @@ std::vector<size_t> repetition_lengths(std::span<const TokenId> window) {
       right = k + length;
     }
   }
-  return z;
 }
 
-struct Continuation {
-  TokenId id;
-  size_t length;  // of the repetition that the token would continue
-};
-
 // For every token that would continue a repetition of at least the allowed length: the longest such repetition.
-std::vector<Continuation> continuations(std::span<const TokenId> window, size_t longest, size_t allowed) {
-  std::vector<Continuation> found;
-  const std::vector<size_t> z = repetition_lengths(window);
+std::span<const Counted> continuations(std::span<const TokenId> window, size_t longest, size_t allowed,
+                                       Scratch& scratch) {
+  std::vector<size_t>& z = scratch.sizes;
+  repetition_lengths(window, z);
+  std::vector<Counted>& found = scratch.counted;
+  found.clear();
   for (size_t k = 1; k < z.size(); ++k) {
     const size_t length = std::min(z[k], longest);
     if (length >= allowed) found.push_back({window[window.size() - k], length});
   }
   std::sort(found.begin(), found.end(),
-            [](const auto& a, const auto& b) { return a.id != b.id ? a.id < b.id : a.length > b.length; });
+            [](const auto& a, const auto& b) { return a.id != b.id ? a.id < b.id : a.count > b.count; });
   const auto same = [](const auto& a, const auto& b) { return a.id == b.id; };
   found.erase(std::unique(found.begin(), found.end(), same), found.end());
   return found;
@@ -95,10 +92,10 @@ void dry(Candidates& list, std::span<const TokenId> window, const Dry& by) {
   const size_t longest = reach(window, by.breakers);
   if (longest < allowed) return;
   const size_t exponent_limit = largest_exponent(by.base);
-  for (const Continuation& next : continuations(window, longest, allowed)) {
+  for (const Counted& next : continuations(window, longest, allowed, list.scratch)) {
     Candidate* candidate = find_candidate(list, next.id);
     if (candidate == nullptr || is_single_token_breaker(by.breakers, next.id)) continue;
-    const size_t exponent = std::min(next.length - allowed, exponent_limit);
+    const size_t exponent = std::min(next.count - allowed, exponent_limit);
     const double penalty = double{by.multiplier} * integer_power(double{by.base}, static_cast<uint32_t>(exponent));
     candidate->logit = within_float(candidate->logit - penalty);
   }

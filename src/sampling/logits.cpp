@@ -62,7 +62,18 @@ TokenId argmax(std::span<const float> logits) {
 }
 
 std::vector<Candidate> top_k_of(std::span<const float> logits, size_t k) {
-  return select_best(logits.size(), k, [logits](size_t i) { return Candidate{static_cast<TokenId>(i), logits[i]}; });
+  std::vector<Candidate> best;
+  top_k_of(logits, k, best);
+  return best;
+}
+
+void top_k_of(std::span<const float> logits, size_t k, std::vector<Candidate>& best) {
+  select_best(
+      logits.size(), k,
+      [logits](size_t i) {
+        return Candidate{static_cast<TokenId>(i), logits[i]};
+      },
+      best);
 }
 
 double log_sum_exp(std::span<const float> logits) {

@@ -20,6 +20,8 @@ void check_logits(std::span<const float> logits);
 
 // The k best, sorted; fewer when fewer are above -infinity.
 [[nodiscard]] std::vector<Candidate> top_k_of(std::span<const float> logits, size_t k);
+// The same into `best`, whose memory is kept.
+void top_k_of(std::span<const float> logits, size_t k, std::vector<Candidate>& best);
 
 // ln(sum of exp(logit)) in fp64: eight interleaved partial sums from the largest logit on, added pairwise, so that the
 // value is the same on every machine. REQUIRES: logits that pass check_logits.

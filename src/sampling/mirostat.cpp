@@ -53,7 +53,7 @@ void Mirostat::truncate(Candidates& list) const {
     kept =
         count < static_cast<double>(list.items.size()) ? static_cast<size_t>(std::max(count, 0.0)) : list.items.size();
   } else {
-    const std::vector<double> probability = probabilities(list);
+    const std::span<const double> probability = probabilities(list);
     while (kept < probability.size() && -log64(probability[kept]) / kLn2 <= largest_surprise_) ++kept;
   }
   list.items.resize(std::max<size_t>(kept, 1));

@@ -1,11 +1,32 @@
 #include "sampling/penalties.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "sampling/adjust.h"
 
 namespace lockstep::sampling {
+namespace {
+
+// Every token of the window once, in `counted`.
+std::span<const Counted> occurrences(std::span<const TokenId> window, std::vector<Counted>& counted) {
+  counted.clear();
+  for (const TokenId id : window) counted.push_back({id, 1});
+  std::ranges::sort(counted, {}, &Counted::id);
+  size_t n_tokens = 0;
+  for (const Counted& one : counted) {
+    if (n_tokens > 0 && counted[n_tokens - 1].id == one.id) {
+      ++counted[n_tokens - 1].count;
+    } else {
+      counted[n_tokens++] = one;
+    }
+  }
+  counted.resize(n_tokens);
+  return counted;
+}
+
+}  // namespace
 
 std::span<const TokenId> last_tokens(std::span<const TokenId> history, int32_t n) {
   if (n < 0 || static_cast<size_t>(n) >= history.size()) return history;
@@ -14,16 +35,11 @@ std::span<const TokenId> last_tokens(std::span<const TokenId> history, int32_t n
 
 void penalties(Candidates& list, std::span<const TokenId> window, const Penalties& by) {
   if (by.repeat == 1.0f && by.frequency == 0.0f && by.presence == 0.0f) return;
-  std::vector<TokenId> ids(window.begin(), window.end());
-  std::sort(ids.begin(), ids.end());
-  for (auto first = ids.begin(); first != ids.end();) {
-    const auto last = std::upper_bound(first, ids.end(), *first);
-    const auto count = static_cast<float>(last - first);
-    if (Candidate* c = find_candidate(list, *first)) {
-      const float repeated = within_float(c->logit > 0 ? c->logit / by.repeat : c->logit * by.repeat);
-      c->logit = within_float(repeated - within_float(count * by.frequency + by.presence));
-    }
-    first = last;
+  for (const Counted& token : occurrences(window, list.scratch.counted)) {
+    Candidate* c = find_candidate(list, token.id);
+    if (c == nullptr) continue;
+    const float repeated = within_float(c->logit > 0 ? c->logit / by.repeat : c->logit * by.repeat);
+    c->logit = within_float(repeated - within_float(static_cast<float>(token.count) * by.frequency + by.presence));
   }
   if (list.order == Order::kByLogit) list.order = Order::kNone;
 }

@@ -103,7 +103,7 @@ TokenId Sampler::choose(uint64_t step) {
 
 void Sampler::fill_candidates(std::span<const float> logits) {
   if (params_.logit_bias.empty() && !active_.empty() && active_.front() == Stage::kTopK) {
-    candidates_.items = top_k_of(logits, static_cast<size_t>(params_.top_k));
+    top_k_of(logits, static_cast<size_t>(params_.top_k), candidates_.items);
     candidates_.order = Order::kByLogit;
     return;
   }
@@ -157,7 +157,7 @@ TokenId Sampler::draw(uint64_t step) {
   if (is_temperature_zero()) return candidates_.items[best_index(candidates_)].id;
   if (mirostat_) mirostat_->truncate(candidates_);
   sort_by_logit(candidates_);
-  const std::vector<double> probability = probabilities(candidates_);
+  const std::span<const double> probability = probabilities(candidates_);
   const size_t chosen = draw_index(probability, uniform_draw(params_.seed, step));
   if (mirostat_) mirostat_->learn(probability[chosen]);
   return candidates_.items[chosen].id;

@@ -12,12 +12,12 @@
 
 namespace lockstep::sampling {
 
-// at(i) gives candidate i of n; entries with a logit of -infinity or NaN are passed over. Result sorted by
-// ranks_before.
+// Into `best` (its memory is kept), sorted by ranks_before. at(i) gives candidate i of n, from somewhere else than
+// `best`; entries with a logit of -infinity or NaN are passed over.
 template <typename At>
-std::vector<Candidate> select_best(size_t n, size_t k, const At& at) {
-  std::vector<Candidate> best;
-  if (k == 0) return best;
+void select_best(size_t n, size_t k, const At& at, std::vector<Candidate>& best) {
+  best.clear();
+  if (k == 0) return;
   k = std::min(k, n);
   const size_t capacity = std::min(n, std::max<size_t>(2 * k, 256));
   best.reserve(capacity);
@@ -33,7 +33,6 @@ std::vector<Candidate> select_best(size_t n, size_t k, const At& at) {
   }
   std::sort(best.begin(), best.end(), ranks_before);
   best.resize(std::min(best.size(), k));
-  return best;
 }
 
 }  // namespace lockstep::sampling

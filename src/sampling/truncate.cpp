@@ -15,7 +15,7 @@ void top_k(Candidates& list, int64_t k) {
 void top_p(Candidates& list, float p, size_t min_keep) {
   if (p >= 1.0f) return;
   sort_by_logit(list);
-  const std::vector<double> probability = probabilities(list);
+  const std::span<const double> probability = probabilities(list);
   double cumulative = 0;
   for (size_t i = 0; i < probability.size(); ++i) {
     cumulative += probability[i];
@@ -43,15 +43,18 @@ void min_p(Candidates& list, float p, size_t min_keep) {
 void typical(Candidates& list, float p, size_t min_keep) {
   if (p >= 1.0f) return;
   sort_by_logit(list);
-  const std::vector<double> probability = probabilities(list);
-  std::vector<double> distance(probability.size());  // of the surprise from the entropy; at first the surprise itself
+  const std::span<const double> probability = probabilities(list);
+  std::vector<double>& distance =
+      list.scratch.distances;  // of the surprise from the entropy; first the surprise itself
+  distance.resize(probability.size());
   double list_entropy = 0;
   for (size_t i = 0; i < probability.size(); ++i) {
     distance[i] = -log64(probability[i]);
     if (probability[i] > 0) list_entropy += probability[i] * distance[i];
   }
   for (double& d : distance) d = std::abs(d - list_entropy);
-  std::vector<size_t> rank(probability.size());
+  std::vector<size_t>& rank = list.scratch.sizes;
+  rank.resize(probability.size());
   std::iota(rank.begin(), rank.end(), size_t{0});
   std::sort(rank.begin(), rank.end(),
             [&distance](size_t a, size_t b) { return distance[a] != distance[b] ? distance[a] < distance[b] : a < b; });
@@ -60,10 +63,11 @@ void typical(Candidates& list, float p, size_t min_keep) {
        n_kept < rank.size() && (cumulative <= double{p} || n_kept < std::max<size_t>(min_keep, 1)); ++n_kept) {
     cumulative += probability[rank[n_kept]];
   }
-  std::vector<Candidate> kept;
+  std::vector<Candidate>& kept = list.scratch.candidates;
+  kept.clear();
   for (size_t i = 0; i < n_kept; ++i) kept.push_back(list.items[rank[i]]);
   std::sort(kept.begin(), kept.end(), ranks_before);
-  list.items = std::move(kept);
+  list.items.swap(kept);
 }
 
 void top_n_sigma(Candidates& list, float n) {
@@ -81,7 +85,7 @@ void top_n_sigma(Candidates& list, float n) {
 void xtc(Candidates& list, float threshold, size_t min_keep) {
   if (threshold > 0.5f || list.items.size() < 2) return;
   sort_by_logit(list);
-  const std::vector<double> probability = probabilities(list);
+  const std::span<const double> probability = probabilities(list);
   const auto first_below =
       std::find_if(probability.begin(), probability.end(), [threshold](double p) { return p < double{threshold}; });
   const auto n_top = first_below - probability.begin();

@@ -107,6 +107,44 @@ TEST(Allocations, GreedyGenerationMakesNoneAfterItsFirstToken) {
   EXPECT_GE(n_steps, kSteps / 2);
 }
 
+// The memory of the stages is there after a few tokens, however they choose.
+TEST(Allocations, SampledGenerationMakesNoneAfterAFewTokens) {
+  std::vector<sampling::SamplingParams> chains(5);
+  chains[1].top_k = 0;
+  chains[2].mirostat = 1;
+  chains[3].mirostat = 2;
+  sampling::SamplingParams& everything = chains[4];
+  everything.repeat_penalty = 1.1f;
+  everything.repeat_last_n = 4;  // full from the prompt on
+  everything.dry_multiplier = 0.8f;
+  everything.dry_penalty_last_n = 4;
+  everything.dry_allowed_length = 0;
+  everything.top_n_sigma = 3;
+  everything.typical = 0.9f;
+  everything.xtc_probability = 0.5f;
+  everything.dynatemp_range = 0.5f;
+  const auto engine = load_mini_llama(2);
+  for (const sampling::SamplingParams& chain : chains) {
+    engine::GenerateOptions options;
+    options.sampling = chain;
+    options.sampling.seed = 3;  // no early end
+    options.n_predict = kSteps;
+    options.ignore_eos = &chain == &everything;  // a logit bias
+    engine::Session session(*engine);
+    engine::Generation generation(session, *engine, kPrompt, options, {});
+    const auto one = [&] {
+      session.compute_pending();
+      generation.advance();
+    };
+    for (int i = 0; i < 5 && !generation.done(); ++i) one();
+    int64_t n_steps = 0;
+    for (; !generation.done(); ++n_steps) {
+      ASSERT_EQ(allocations_of(one), 0) << "chain " << &chain - chains.data() << ", step " << n_steps;
+    }
+    EXPECT_GE(n_steps, 10) << "chain " << &chain - chains.data() << " ended early";
+  }
+}
+
 TEST(Allocations, SharedStepsOfASchedulerMakeNone) {
   const auto engine = load_mini_llama(2);
   engine::Scheduler scheduler(*engine, 3);

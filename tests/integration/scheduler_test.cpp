@@ -166,6 +166,59 @@ TEST(Scheduler, EightEqualRequestsHaveEqualAnswers) {
   }
 }
 
+// Chains with a history, a state or a draw of their own, in the middle of others.
+std::vector<Task> tasks_of_every_stage() {
+  std::vector<Task> tasks;
+  for (uint64_t i = 0; i < 9; ++i) {
+    GenerateOptions options = seeded(25, 40 + i / 3);
+    sampling::SamplingParams& chain = options.sampling;
+    chain.temp = 1.3f;
+    switch (i % 3) {
+      case 0:
+        chain.top_k = 40;
+        chain.top_p = 0.95f;
+        chain.min_p = 0.01f;
+        break;
+      case 1:
+        chain.mirostat = i < 3 ? 1 : 2;
+        break;
+      default:
+        chain.repeat_penalty = 1.2f;
+        chain.presence_penalty = 0.3f;
+        chain.dry_multiplier = 0.8f;
+        chain.dry_breakers = {{3}};
+        chain.top_n_sigma = 3;
+        chain.typical = 0.95f;
+        chain.xtc_probability = 0.5f;
+        chain.xtc_threshold = 0.02f;
+        chain.dynatemp_range = 0.4f;
+        chain.logit_bias.push_back({9, 1.0f});
+    }
+    tasks.push_back({random_prompt(static_cast<int64_t>(3 + 17 * i % 60), i / 2), options});
+  }
+  return tasks;
+}
+
+TEST(Scheduler, TheSameSeedGivesTheSameTokensWithEveryStageUnderAnyLoad) {
+  const std::vector<Task> tasks = tasks_of_every_stage();
+  const auto engine = load_tiny();
+  std::vector<Generated> wanted;
+  std::set<Prompt> different;
+  for (const Task& task : tasks) {
+    wanted.push_back(alone(*engine, task));
+    different.insert(wanted.back().ids);
+  }
+  ASSERT_EQ(different.size(), tasks.size()) << "answers that could not be told apart";
+  std::vector<Task> crowd = unlike_tasks();
+  crowd.insert(crowd.begin() + 4, tasks.begin(), tasks.end());
+  for (const int64_t n_slots : {1, 3, 9, 24}) {
+    const std::vector<Answer> answers = together(*engine, n_slots, crowd);
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      expect_answer(answers[4 + i], wanted[i], fmt::format("request {}, {} slots", i, n_slots));
+    }
+  }
+}
+
 TEST(Scheduler, RequestsShareForwardPasses) {
   const auto engine = load_tiny();
   const std::vector<Task> tasks(8, {random_prompt(3, 5), greedy(30)});

@@ -92,6 +92,13 @@ loc: deps-build ## file and function sizes; fails when a hard limit is passed
 bench-report: all deps-models ## lockstep and llama.cpp in turn, as Markdown (long; BENCH="-r 3 smollm2" measures less)
 	@tools/bench_report.sh $(BENCH)
 
+.PHONY: bench-sampling
+bench-sampling: deps-build ## what choosing a token among 150,000 logits costs
+	@tools/install_deps.sh bench
+	@cmake --preset release >/dev/null
+	@tools/build.sh release sampling_bench
+	@build/release/sampling_bench
+
 .PHONY: sampling-data
 sampling-data: ## tests/data/sampling/llama_cpp.jsonl again, from llama.cpp itself
 	@tools/make_peer.sh

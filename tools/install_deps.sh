@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing to build and test lockstep: tools/install_deps.sh GROUP...   (groups: build, models, checks, arm)
+# Installs what is missing to build and test lockstep: tools/install_deps.sh GROUP...   (groups: build, models, checks, bench, arm)
 # Each line of the table is: group, Debian package, and the command that succeeds when the thing is already there, however it
 # came. So nothing happens on a machine that has everything, and other distributions only need the same things by other names.
 set -euo pipefail
@@ -27,6 +27,7 @@ checks   libclang-rt-dev      has_sanitizer_runtime
 checks   clang-format         command -v clang-format
 checks   clang-tidy           command -v run-clang-tidy
 checks   ccache               command -v ccache
+bench    libbenchmark-dev     pkg-config --exists benchmark
 arm      g++-aarch64-linux-gnu  command -v aarch64-linux-gnu-g++
 arm      qemu-user            command -v qemu-aarch64
 TABLE

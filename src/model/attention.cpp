@@ -27,21 +27,26 @@ HeadRef listed_head(const Config& c, int64_t i) {
   return {HeadRef::kValue, i - c.n_heads - c.n_kv_heads};
 }
 
-// Rotates a finished head of one row where it needs it and appends it to the cache where it belongs there.
-void rotate_and_append(const Step& step, int64_t layer, int64_t row, HeadRef head) noexcept {
+// What a head of one row still needs after its product, bias and, where `normed`, its norm: the norm, the rotation, its
+// place in the cache.
+void finish_head(const Step& step, int64_t layer, int64_t row, HeadRef head, bool normed) noexcept {
   const Config& c = step.config();
   const BatchRow& entry = step.batch[static_cast<size_t>(row)];
   const float* cos_sin = step.work.cos_sin.data() + row * c.rope.n_rot;
   const auto cache_type = static_cast<int>(step.model.cache_type);
-  const auto rotate = [&](float* data) { step.kernels().rope(data, cos_sin, c.rope.n_rot, c.family->pairing); };
+  const LayerWeights& w = step.model.weights.layers[static_cast<size_t>(layer)];
+  const auto rotate = [&](float* data, const Vector& norm) {
+    if (!normed && !norm.empty()) step.kernels().rms_norm(data, norm.data(), c.head_dim, c.rms_eps, data);
+    if (c.is_rotated(layer)) step.kernels().rope(data, cos_sin, c.rope.n_rot, c.family->pairing);
+  };
   const int64_t chunk = entry.position / kChunk;
   switch (head.kind) {
     case HeadRef::kQuery:
-      rotate(step.work.q.data() + row * c.q_width() + head.index * c.head_dim);
+      rotate(step.work.q.data() + row * c.q_width() + head.index * c.head_dim, w.q_norm);
       break;
     case HeadRef::kKey: {
       float* k = step.work.k.data() + row * c.kv_width() + head.index * c.head_dim;
-      rotate(k);
+      rotate(k, w.k_norm);
       step.kernels().append_k[cache_type](entry.cache->k(chunk, layer, head.index), entry.position % kChunk, k,
                                           c.head_dim);
       break;
@@ -58,18 +63,20 @@ void rotate_and_append(const Step& step, int64_t layer, int64_t row, HeadRef hea
 struct Projection {
   const Matrix& matrix;
   const Vector& bias;
+  const Vector* norm;  // null: none
   float* out;
   Site site;
+  Site normed_site;
 };
 
 Projection projection(const Step& step, const LayerWeights& w, HeadRef::Kind kind) noexcept {
   switch (kind) {
     case HeadRef::kQuery:
-      return {w.q, w.q_bias, step.work.q.data(), kQcur};
+      return {w.q, w.q_bias, &w.q_norm, step.work.q.data(), kQcur, kQcurNormed};
     case HeadRef::kKey:
-      return {w.k, w.k_bias, step.work.k.data(), kKcur};
+      return {w.k, w.k_bias, &w.k_norm, step.work.k.data(), kKcur, kKcurNormed};
     default:
-      return {w.v, w.v_bias, step.work.v.data(), kVcur};
+      return {w.v, w.v_bias, nullptr, step.work.v.data(), kVcur, kVcur};
   }
 }
 
@@ -83,8 +90,17 @@ void project_by_heads(const Step& step, const LayerWeights& w, int64_t layer, co
     const HeadRef head = listed_head(c, i);
     const Projection p = projection(step, w, head.kind);
     linear_rows(step, p.matrix, p.bias, a, p.out, {head.index * c.head_dim, (head.index + 1) * c.head_dim}, me);
-    rotate_and_append(step, layer, 0, head);
+    finish_head(step, layer, 0, head, false);
   }
+  me.sync();
+}
+
+// The norm of queries, or keys, that is not a matter of each head's own.
+void norm_projection(const Step& step, const Projection& p, int64_t layer, exec::Member& me) noexcept {
+  if (p.norm == nullptr || p.norm->empty()) return;
+  const Config& c = step.config();
+  const int64_t shown_head = c.family->qk_norm == QkNorm::kEachHead ? c.head_dim : 0;
+  norm_in_place(step, {p.out, p.matrix.data.n_rows, *p.norm, shown_head, layer, layer, p.normed_site}, me);
   me.sync();
 }
 
@@ -98,10 +114,15 @@ void project_by_rows(const Step& step, const LayerWeights& w, int64_t layer, con
     linear_rows(step, p.matrix, p.bias, a, p.out, me.range(p.matrix.data.n_rows, kernels::kRowsPerGroup), me);
   }
   me.sync();
+  const bool norm_rows = c.family->qk_norm == QkNorm::kWholeRow;
+  if (norm_rows) {
+    norm_projection(step, projection(step, w, HeadRef::kQuery), layer, me);
+    norm_projection(step, projection(step, w, HeadRef::kKey), layer, me);
+  }
   const int64_t n_heads = n_listed_heads(c);
   const exec::Range mine = me.range(step.n_rows * n_heads);
   for (int64_t i = mine.begin; i < mine.end; ++i)
-    rotate_and_append(step, layer, i / n_heads, listed_head(c, i % n_heads));
+    finish_head(step, layer, i / n_heads, listed_head(c, i % n_heads), norm_rows);
   me.sync();
 }
 
@@ -118,10 +139,12 @@ void project_in_parts(const Step& step, const LayerWeights& w, int64_t layer, co
     add_bias(step, p.bias, p.out, rows);
     if (!p.bias.empty()) show(step, {p.site, layer, p.out, width, width, "ADD"}, me);
     me.sync();
+    norm_projection(step, p, layer, me);
     const int64_t n_heads = width / c.head_dim;
     const exec::Range mine = me.range(step.n_rows * n_heads);
-    for (int64_t i = mine.begin; i < mine.end; ++i) rotate_and_append(step, layer, i / n_heads, {kind, i % n_heads});
-    if (kind != HeadRef::kValue) show(step, {p.site, layer, p.out, width, width, "ROPE", c.head_dim}, me);
+    for (int64_t i = mine.begin; i < mine.end; ++i) finish_head(step, layer, i / n_heads, {kind, i % n_heads}, true);
+    if (kind != HeadRef::kValue && c.is_rotated(layer))
+      show(step, {p.site, layer, p.out, width, width, "ROPE", c.head_dim}, me);
   }
   me.sync();
 }
@@ -252,7 +275,8 @@ void project_qkv(const Step& step, const LayerWeights& w, int64_t layer, const k
     return;
   }
   const bool heads_are_groups = step.config().head_dim % kernels::kRowsPerGroup == 0;
-  if (step.n_rows == 1 && heads_are_groups && me.count() <= n_listed_heads(step.config())) {
+  const bool heads_are_alone = heads_are_groups && step.config().family->qk_norm != QkNorm::kWholeRow;
+  if (step.n_rows == 1 && heads_are_alone && me.count() <= n_listed_heads(step.config())) {
     project_by_heads(step, w, layer, a, me);
   } else {
     project_by_rows(step, w, layer, a, me);

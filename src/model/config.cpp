@@ -91,21 +91,22 @@ RopeConfig load_rope(const Keys& keys, int64_t head_dim) {
 
 // Keys that change the arithmetic in ways these families do not compute. Refused rather than ignored, unless they hold
 // the value that means "off".
-void refuse_unknown_arithmetic(const Keys& keys) {
+void refuse_unknown_arithmetic(const Keys& keys, const Family& family) {
   constexpr std::array kCounts = {"expert_count", "expert_used_count", "attention.sliding_window"};
   for (const char* name : kCounts) {
     const auto value = keys.metadata().find_uint(keys.full(name));
     if (value && *value != 0)
       fail(ErrorCode::kUnsupported, "{} is {}, which is not supported for this architecture", keys.full(name), *value);
   }
-  constexpr std::array kScales = {"logit_scale",
-                                  "residual_scale",
-                                  "embedding_scale",
-                                  "attn_logit_softcapping",
-                                  "final_logit_softcapping",
-                                  "attention.temperature_scale",
-                                  "attention.clamp_kqv"};
-  for (const char* name : kScales) {
+  constexpr std::array kFactors = {"logit_scale",
+                                   "residual_scale",
+                                   "embedding_scale",
+                                   "attn_logit_softcapping",
+                                   "final_logit_softcapping",
+                                   "attention.temperature_scale",
+                                   "attention.clamp_kqv"};
+  for (const std::string_view name : kFactors) {
+    if (family.has_scales && name.ends_with("_scale") && !name.starts_with("attention")) continue;
     const auto value = keys.metadata().find_float(keys.full(name));
     if (value && *value != 0.0f)
       fail(ErrorCode::kUnsupported, "{} is {}, which is not supported for this architecture", keys.full(name), *value);
@@ -143,6 +144,24 @@ void load_heads(const Keys& keys, Config& c) {
   c.attention_scale = scale != 0.0f ? scale : 1.0f / std::sqrt(static_cast<float>(c.head_dim));
 }
 
+// What multiplies embeddings, residuals and logits. 0 is written for "none".
+void load_scales(const Keys& keys, Config& c) {
+  const auto factor = [&](std::string_view name) {
+    const float value = keys.optional_float(name, 1.0f);
+    if (!std::isfinite(value) || value < 0.0f)
+      fail(ErrorCode::kBadFile, "{} is {}, expected above 0", keys.full(name), value);
+    return value == 0.0f ? 1.0f : value;
+  };
+  const bool has_scales = c.family->has_scales;
+  c.embedding_scale = has_scales ? factor("embedding_scale") : 1.0f;
+  c.residual_scale = has_scales ? factor("residual_scale") : 1.0f;
+  if (has_scales) (void)keys.metadata().get_float(keys.full("logit_scale"));
+  c.logit_factor = has_scales ? 1.0f / factor("logit_scale") : 1.0f;
+  // These families say with it whether there is any rotation.
+  const bool rotates = keys.metadata().find_bool(keys.full("rope.scaling.finetuned")).value_or(true);
+  c.unrotated_every = has_scales && !rotates ? 1 : c.family->unrotated_every;
+}
+
 }  // namespace
 
 Config load_config(const gguf::Metadata& metadata, int64_t n_vocab) {
@@ -161,7 +180,8 @@ Config load_config(const gguf::Metadata& metadata, int64_t n_vocab) {
   if (!std::isfinite(c.rms_eps) || c.rms_eps <= 0.0f)
     fail(ErrorCode::kBadFile, "{} is {}, expected above 0", eps_key, c.rms_eps);
   c.rope = load_rope(keys, c.head_dim);
-  refuse_unknown_arithmetic(keys);
+  load_scales(keys, c);
+  refuse_unknown_arithmetic(keys, *c.family);
   return c;
 }
 

@@ -30,11 +30,20 @@ struct Config {
   int64_t context_length;
   float rms_eps;
   float attention_scale;  // 1 / sqrt(head_dim) unless the file says otherwise
+  float embedding_scale;  // factors of the embedding, of what is added to the residual stream, and of the logits
+  float residual_scale;
+  float logit_factor;
   RopeConfig rope;
+  int64_t unrotated_every;  // every so-manieth layer has no rotation; 0: no layer
 
   [[nodiscard]] int64_t n_group() const noexcept { return n_heads / n_kv_heads; }
   [[nodiscard]] int64_t q_width() const noexcept { return n_heads * head_dim; }
   [[nodiscard]] int64_t kv_width() const noexcept { return n_kv_heads * head_dim; }
+  [[nodiscard]] bool is_rotated(int64_t layer) const noexcept {
+    return unrotated_every == 0 || (layer + 1) % unrotated_every != 0;
+  }
+  // Something becomes of a layer's results before they are added to the residual stream.
+  [[nodiscard]] bool adds_apart() const noexcept { return family->post_norms || residual_scale != 1.0f; }
 };
 
 // Errors name key and value: kUnsupported for an architecture, scaling or attention variant that lockstep does not

@@ -150,6 +150,33 @@ TEST(LoadConfig, RefusesKeysWhoseArithmeticIsNotComputed) {
   expect_refusal(Keys().set("attention.causal", false), ErrorCode::kUnsupported, {"llama.attention.causal"});
 }
 
+TEST(LoadConfig, ReadsTheScalesOfAFamilyThatHasThem) {
+  Keys keys("granite");
+  expect_refusal(keys, ErrorCode::kNotFound, {"granite.logit_scale"});
+  keys.set("logit_scale", 8.0f).set("residual_scale", 0.25f).set("embedding_scale", 12.0f);
+  const Config c = keys.load();
+  EXPECT_EQ(c.logit_factor, 0.125f);
+  EXPECT_EQ(c.residual_scale, 0.25f);
+  EXPECT_EQ(c.embedding_scale, 12.0f);
+  for (const float bad : {-1.0f, kNaN, std::numeric_limits<float>::infinity()}) {
+    expect_refusal(Keys(keys).set("residual_scale", bad), ErrorCode::kBadFile, {"granite.residual_scale"});
+  }
+  expect_refusal(Keys(keys).set("attention.temperature_scale", 2.0f), ErrorCode::kUnsupported,
+                 {"granite.attention.temperature_scale"});
+  const Config plain = Keys().load();
+  EXPECT_EQ(plain.logit_factor * plain.residual_scale * plain.embedding_scale, 1.0f);
+}
+
+TEST(LoadConfig, KnowsTheLayersWithoutARotation) {
+  const Config c = Keys("smollm3").load();
+  EXPECT_TRUE(c.is_rotated(2));
+  EXPECT_FALSE(c.is_rotated(3));
+  EXPECT_TRUE(Keys().load().is_rotated(3));
+  Keys granite("granite");
+  granite.set("logit_scale", 8.0f).set("rope.scaling.finetuned", false);
+  EXPECT_FALSE(granite.load().is_rotated(0));
+}
+
 TEST(LoadConfig, RefusesAnAttentionFactorOfScaledRotationRatherThanIgnoringIt) {
   EXPECT_EQ(Keys().set("rope.scaling.attn_factor", 1.0f).load().n_layers, 4);
   expect_refusal(Keys().set("rope.scaling.attn_factor", 1.2f), ErrorCode::kUnsupported,

@@ -11,9 +11,22 @@ using kernels::RopePairing;
 
 constexpr std::array kFamilies = {
     // Llama 1-3, Mistral, SmolLM2, Yi, ...: Touvron et al. 2023. Converters permute Q and K for adjacent pairs.
-    Family{.name = "llama", .pairing = RopePairing::kAdjacent, .requires_qkv_bias = false},
+    Family{.name = "llama", .pairing = RopePairing::kAdjacent},
     // Yang et al. 2024, "Qwen2 Technical Report": biases on Q, K and V, rotation by halves.
     Family{.name = "qwen2", .pairing = RopePairing::kHalves, .requires_qkv_bias = true},
+    // Yang et al. 2025, "Qwen3 Technical Report": a norm of each query and key head instead of the biases.
+    Family{.name = "qwen3", .pairing = RopePairing::kHalves, .qk_norm = QkNorm::kEachHead},
+    // Hugging Face 2025, SmolLM3: no rotation in every fourth layer (Yang et al. 2025, "RoPE to NoPE and back again").
+    Family{.name = "smollm3", .pairing = RopePairing::kAdjacent, .unrotated_every = 4},
+    // IBM 2024, "Granite 3.0 Language Models": llama with the multipliers of Yang et al. 2022, "Tensor Programs V".
+    Family{.name = "granite", .pairing = RopePairing::kAdjacent, .has_scales = true},
+    // OLMo et al. 2024, "2 OLMo 2 Furious": norms after attention and feed-forward instead of before, and of all
+    // queries, and all keys, of a token as one vector.
+    Family{.name = "olmo2",
+           .pairing = RopePairing::kHalves,
+           .qk_norm = QkNorm::kWholeRow,
+           .pre_norms = false,
+           .post_norms = true},
 };
 
 }  // namespace

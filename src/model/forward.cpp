@@ -4,6 +4,7 @@
 #include "kernels/packed.h"
 #include "model/head.h"
 #include "model/layer.h"
+#include "model/ops.h"
 #include "quant/dequantize.h"
 
 namespace lockstep::model {
@@ -24,6 +25,17 @@ void look_up(const Step& step, int64_t token, float* out, exec::Member& me) noex
   quant::dequantize_row(table.type, row, static_cast<uint64_t>(n), out);
 }
 
+// This member's rows; ends with the team's meeting.
+void scale_embeddings(const Step& step, exec::Range rows, exec::Member& me) noexcept {
+  const Config& c = step.config();
+  float* x = step.work.x.data();
+  const Site site = c.family->trace.scaled_embedding;
+  if (site != kEmbd) show(step, {kEmbd, c.n_layers, x, c.n_embd, c.n_embd}, me);
+  multiply(x + rows.begin * c.n_embd, (rows.end - rows.begin) * c.n_embd, c.embedding_scale);
+  me.sync();
+  show(step, {site, c.n_layers, x, c.n_embd, c.n_embd, "SCALE"}, me);
+}
+
 // The rows' embeddings and rotation angles: this member's share.
 void embed(const Step& step, exec::Member& me) noexcept {
   const Config& c = step.config();
@@ -33,6 +45,7 @@ void embed(const Step& step, exec::Member& me) noexcept {
     look_up(step, entry.token, step.work.x.data() + row * c.n_embd, me);
     step.model.rope.fill(entry.position, step.work.cos_sin.data() + row * c.rope.n_rot);
   }
+  if (c.embedding_scale != 1.0f) return scale_embeddings(step, mine, me);
   me.sync();
   show(step, {kEmbd, c.n_layers, step.work.x.data(), c.n_embd, c.n_embd}, me);
 }
@@ -62,7 +75,8 @@ int64_t list_wanted(Batch batch, Workspace& work) {
 
 std::span<const float> forward(const Model& model, Batch batch, Workspace& work, exec::Team& team, Observer* observer) {
   const Step step = {model, batch, work, static_cast<int64_t>(batch.size()), list_wanted(batch, work), observer};
-  work.product.resize(observer == nullptr ? 0 : batch.size() * static_cast<size_t>(model.config.n_embd));
+  if (!model.config.adds_apart())
+    work.product.resize(observer == nullptr ? 0 : batch.size() * static_cast<size_t>(model.config.n_embd));
   work.fault.store(0, std::memory_order_relaxed);
   team.run([&step](exec::Member& me) { pass(step, me); });
   if (const int64_t fault = work.fault.load(std::memory_order_relaxed); fault != 0) report_fault(fault, model.config);

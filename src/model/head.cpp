@@ -66,7 +66,12 @@ void head(const Step& step, exec::Member& me) noexcept {
   const Config& c = step.config();
   const auto result = norm_quantize(step, step.model.weights.output_norm, c.n_layers, kResultNorm, me);
   const exec::Range mine = linear_logits(step, step.model.weights.output, result, me);
-  show(step, {kResultOutput, c.n_layers, step.work.logits.data(), c.n_vocab, c.n_vocab}, me);
+  if (c.logit_factor != 1.0f) {
+    for (int64_t row = 0; row < step.n_wanted; ++row)
+      multiply(step.work.logits.data() + row * c.n_vocab + mine.begin, mine.end - mine.begin, c.logit_factor);
+  }
+  const std::string_view op = c.logit_factor != 1.0f ? "SCALE" : "";
+  show(step, {kResultOutput, c.n_layers, step.work.logits.data(), c.n_vocab, c.n_vocab, op}, me);
   for (int64_t row = 0; row < step.n_wanted; ++row) {
     const float* logits = step.work.logits.data() + row * c.n_vocab;
     if (!all_finite(logits + mine.begin, mine.end - mine.begin)) step.note_fault(c.n_layers, kResultOutput);

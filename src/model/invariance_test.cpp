@@ -20,6 +20,7 @@ struct Variant {
   Compute compute;
   CacheType cache;
   bool quantized;
+  std::string family = {};
 };
 
 // Float weights are multiplied by the same functions in both modes.
@@ -31,7 +32,11 @@ std::vector<Variant> variants() {
           {"quantized_exact_cache32", Compute::kExact, CacheType::kF32, true},
           {"quantized_fast_cache16", Compute::kFast, CacheType::kF16, true},
           {"quantized_fast_cache32", Compute::kFast, CacheType::kF32, true},
-          {"quantized_fast_cache8", Compute::kFast, CacheType::kQ8_0, true}};
+          {"quantized_fast_cache8", Compute::kFast, CacheType::kQ8_0, true},
+          {"qwen3", Compute::kFast, CacheType::kF16, true, "qwen3"},
+          {"smollm3", Compute::kFast, CacheType::kF16, true, "smollm3"},
+          {"granite", Compute::kFast, CacheType::kF16, true, "granite"},
+          {"olmo2", Compute::kFast, CacheType::kF16, true, "olmo2"}};
 }
 
 bool same_bits(std::span<const float> a, std::span<const float> b) {
@@ -42,7 +47,8 @@ class Invariance : public testing::TestWithParam<Variant> {
  protected:
   void SetUp() override {
     forge::TinyShape shape = GetParam().quantized ? forge::tiny_quantized(forge::tiny_llama()) : forge::tiny_qwen2();
-    shape.n_layers = 2;
+    if (!GetParam().family.empty()) shape.arch = GetParam().family;
+    shape.n_layers = shape.arch == "smollm3" ? 4 : 2;  // one of them without a rotation
     shape.n_ff = GetParam().quantized ? 256 : 352;
     path_ = forge::test_file("tiny.gguf");
     forge::TinyModel(shape).write(path_);

@@ -17,6 +17,8 @@ void keep_wanted_rows(Step& step, exec::Member& me) noexcept {
       if (from == i) continue;
       std::copy_n(step.work.x.data() + from * c.n_embd, c.n_embd, step.work.x.data() + i * c.n_embd);
       std::copy_n(step.work.heads.data() + from * c.q_width(), c.q_width(), step.work.heads.data() + i * c.q_width());
+      if (step.observer == nullptr) continue;
+      std::copy_n(step.work.product.data() + from * c.n_embd, c.n_embd, step.work.product.data() + i * c.n_embd);
     }
   }
   step.n_rows = step.n_wanted;
@@ -40,9 +42,10 @@ void layer(Step& step, int64_t index, exec::Member& me) noexcept {
 
   const auto heads = quantize(step, work.heads.data(), c.q_width(), index, kAttnHeads, me);
   linear_add(step, w.attn_output, heads, index, kAttnOut, me);
-  me.sync();
   if (rows_end_here && step.observer != nullptr) keep_wanted_rows(step, me);  // it sees attn_out whole, as in llama.cpp
-  show(step, {kFfnInp, index, work.x.data(), c.n_embd, c.n_embd}, me);
+  add_product(step, w.attn_post_norm, index, kAttnPostNorm, me);
+  me.sync();
+  show(step, {c.family->trace.attn_added, index, work.x.data(), c.n_embd, c.n_embd}, me);
 
   const auto ffn_in = norm_quantize(step, w.ffn_norm, index, kFfnNorm, me);
   linear_gated(step, w.gate, w.up, ffn_in, index, me);
@@ -50,6 +53,7 @@ void layer(Step& step, int64_t index, exec::Member& me) noexcept {
 
   const auto hidden = quantize(step, work.gate.data(), c.n_ff, index, kFfnHidden, me);
   linear_add(step, w.down, hidden, index, kFfnOut, me);
+  add_product(step, w.ffn_post_norm, index, kFfnPostNorm, me);
   me.sync();
   show(step, {kLOut, index, work.x.data(), c.n_embd, c.n_embd}, me);
 }

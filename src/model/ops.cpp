@@ -59,16 +59,22 @@ struct Source {
   const float* x;
   int64_t width;
   const Vector* norm;
+  bool is_named = true;
 };
 
-// What a norm is before its weight, for an observer: in the place where the whole norm will be. A weight of one changes
-// no bit.
+// A weight of one for each element: the norm before its weight, bit for bit.
+const float* ones_in_scratch(const Step& step, int64_t n, exec::Member& me) noexcept {
+  auto* ones = reinterpret_cast<float*>(step.work.own[static_cast<size_t>(me.index())].scratch.data());
+  std::fill_n(ones, n, 1.0f);
+  return ones;
+}
+
+// What a norm is before its weight, for an observer: in the place where the whole norm will be.
 void show_unweighted(const Step& step, const Source& source, const ActivationBuffer& buffer, int64_t layer,
                      exec::Range rows, exec::Member& me) noexcept {
   if (step.observer == nullptr || source.norm == nullptr) return;
   const int64_t stride = view(buffer, 0, source.width).x_stride;
-  auto* ones = reinterpret_cast<float*>(step.work.own[static_cast<size_t>(me.index())].scratch.data());
-  std::fill_n(ones, source.width, 1.0f);
+  const float* ones = ones_in_scratch(step, source.width, me);
   for (int64_t t = rows.begin; t < rows.end; ++t) {
     step.kernels().rms_norm(source.x + t * source.width, ones, source.width, step.config().rms_eps,
                             buffer.x.data() + t * stride);
@@ -85,7 +91,7 @@ kernels::Activations prepare(const Step& step, const Source& source, int64_t lay
   if (!prepare_rows(step, source.x, source.width, source.norm, buffer, rows)) step.note_fault(layer, site);
   if (!alone) me.sync();
   const kernels::Activations result = view(buffer, step.n_rows, source.width);
-  show(step, {site, layer, result.x, source.width, result.x_stride}, me);
+  if (source.is_named) show(step, {site, layer, result.x, source.width, result.x_stride}, me);
   return result;
 }
 
@@ -106,7 +112,9 @@ void product(const Step& step, const Matrix& w, const kernels::Activations& a, c
 
 kernels::Activations norm_quantize(const Step& step, const Vector& weight, int64_t layer, Site site,
                                    exec::Member& me) noexcept {
-  return prepare(step, {step.work.x.data(), step.config().n_embd, &weight}, layer, site, me);
+  const bool has_norm = !weight.empty();
+  return prepare(step, {step.work.x.data(), step.config().n_embd, has_norm ? &weight : nullptr, has_norm}, layer, site,
+                 me);
 }
 
 kernels::Activations quantize(const Step& step, const float* x, int64_t width, int64_t layer, Site site,
@@ -126,15 +134,51 @@ void linear_add(const Step& step, const Matrix& w, const kernels::Activations& a
   const int64_t width = w.data.n_rows;
   const exec::Range rows = me.range(width, kRowUnit);
   float* x = step.work.x.data();
-  if (step.observer == nullptr) {
+  if (!step.adds_apart()) {
     product(step, w, a, {x, width, true}, rows, me);
     return;
   }
   float* apart = step.work.product.data();
   product(step, w, a, {apart, width, false}, rows, me);
   show(step, {site, layer, apart, width, width}, me);
-  for (int64_t t = 0; t < a.n_tokens; ++t)
-    step.kernels().add(x + t * width + rows.begin, apart + t * width + rows.begin, rows.end - rows.begin);
+}
+
+void add_product(const Step& step, const Vector& post_norm, int64_t layer, Site site, exec::Member& me) noexcept {
+  if (!step.adds_apart()) return;
+  const Config& c = step.config();
+  const int64_t width = c.n_embd;
+  float* apart = step.work.product.data();
+  if (!post_norm.empty()) {
+    me.sync();
+    const bool is_numbered = site != kFfnPostNorm || c.family->trace.numbered_ffn_post_norm;
+    const int64_t norm_layer = site == kFfnPostNorm ? c.n_layers : layer;
+    norm_in_place(step, {apart, width, post_norm, 0, is_numbered ? layer : c.n_layers, norm_layer, site}, me);
+  }
+  const bool by_tokens = !post_norm.empty();  // the norm was shared out so, and the product was not
+  const exec::Range tokens = by_tokens ? me.range(step.n_rows) : exec::Range{0, step.n_rows};
+  const exec::Range rows = by_tokens ? exec::Range{0, width} : me.range(width, kRowUnit);
+  for (int64_t t = tokens.begin; t < tokens.end; ++t) {
+    float* part = apart + t * width + rows.begin;
+    if (c.residual_scale != 1.0f) multiply(part, rows.end - rows.begin, c.residual_scale);
+    step.kernels().add(step.work.x.data() + t * width + rows.begin, part, rows.end - rows.begin);
+  }
+}
+
+void norm_in_place(const Step& step, const NormInPlace& norm, exec::Member& me) noexcept {
+  const auto n = static_cast<int64_t>(norm.weight.size());
+  const exec::Range mine = me.range(step.n_rows * norm.width / n);
+  const bool observed = step.observer != nullptr;
+  const float* weight = observed ? ones_in_scratch(step, n, me) : norm.weight.data();
+  for (int64_t i = mine.begin; i < mine.end; ++i)
+    step.kernels().rms_norm(norm.x + i * n, weight, n, step.config().rms_eps, norm.x + i * n);
+  if (!observed) return;
+  show(step, {kNorm, norm.norm_layer, norm.x, norm.width, norm.width, {}, norm.head_dim}, me);
+  for (int64_t i = mine.begin * n; i < mine.end * n; ++i) norm.x[i] *= norm.weight[static_cast<size_t>(i % n)];
+  show(step, {norm.site, norm.layer, norm.x, norm.width, norm.width, {}, norm.head_dim}, me);
+}
+
+void multiply(float* x, int64_t n, float factor) noexcept {
+  for (int64_t i = 0; i < n; ++i) x[i] *= factor;
 }
 
 void linear_rows(const Step& step, const Matrix& w, const Vector& bias, const kernels::Activations& a, float* out,

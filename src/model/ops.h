@@ -10,8 +10,9 @@
 
 namespace lockstep::model {
 
-// RMS norm of the residual stream (step.work.x), prepared as input of products. For a single row every member makes its
-// own copy (cheaper than a meeting); for more, the members share the rows and meet once.
+// RMS norm of the residual stream (step.work.x; without a weight the stream itself), prepared as input of products. For
+// a single row every member makes its own copy (cheaper than a meeting); for more, the members share the rows and meet
+// once.
 kernels::Activations norm_quantize(const Step& step, const Vector& weight, int64_t layer, Site site,
                                    exec::Member& me) noexcept;
 
@@ -23,9 +24,30 @@ kernels::Activations quantize(const Step& step, const float* x, int64_t width, i
 // never computed).
 exec::Range linear_logits(const Step& step, const Matrix& w, const kernels::Activations& a, exec::Member& me) noexcept;
 
-// work.x[t, r] += w x a, for this member's rows r. `site` is the product's name.
+// The end of a branch of a layer, work.x[t, r] += w x a, for this member's rows r. Where something becomes of the
+// product before it is added (Config::adds_apart), or an observer looks on, it goes into work.product, and add_product
+// does the rest. `site` is the product's name.
 void linear_add(const Step& step, const Matrix& w, const kernels::Activations& a, int64_t layer, Site site,
                 exec::Member& me) noexcept;
+
+// work.x += the norm (where `post_norm` is not empty) of work.product, times the residual scale: a share of this
+// member's own. With a norm the team meets once.
+void add_product(const Step& step, const Vector& post_norm, int64_t layer, Site site, exec::Member& me) noexcept;
+
+// RMS norm in place of a tensor [n_rows, width], of vectors as long as the weight: this member's share of them.
+struct NormInPlace {
+  float* x;
+  int64_t width;
+  const Vector& weight;
+  int64_t head_dim;    // for an observer: rows are heads of this size; 0: they are not
+  int64_t layer;       // of the norm's name
+  int64_t norm_layer;  // of the name before its weight
+  Site site;
+};
+void norm_in_place(const Step& step, const NormInPlace& norm, exec::Member& me) noexcept;
+
+// x[i] *= factor.
+void multiply(float* x, int64_t n, float factor) noexcept;
 
 // out[t, r] = w x a + bias, for given rows r: from a multiple of 16 on.
 void linear_rows(const Step& step, const Matrix& w, const Vector& bias, const kernels::Activations& a, float* out,

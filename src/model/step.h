@@ -23,6 +23,9 @@ struct Step {
   [[nodiscard]] const Config& config() const noexcept { return model.config; }
   [[nodiscard]] const kernels::KernelTable& kernels() const noexcept { return *model.kernels; }
 
+  // Products wait in work.product before they are added to the residual stream.
+  [[nodiscard]] bool adds_apart() const noexcept { return observer != nullptr || model.config.adds_apart(); }
+
   // Remembers the first fault; `layer` is n_layers for the final norm.
   void note_fault(int64_t layer, Site site) const noexcept {
     int64_t none = 0;

@@ -67,7 +67,19 @@ class WeightsLoader {
   void plan_layer(int64_t i, LayerWeights& w) {
     const Config& c = config_;
     const auto name = [i](std::string_view part) { return fmt::format("blk.{}.{}", i, part); };
-    vector(name("attn_norm.weight"), c.n_embd, w.attn_norm);
+    if (c.family->pre_norms) {
+      vector(name("attn_norm.weight"), c.n_embd, w.attn_norm);
+      vector(name("ffn_norm.weight"), c.n_embd, w.ffn_norm);
+    }
+    if (c.family->post_norms) {
+      vector(name("post_attention_norm.weight"), c.n_embd, w.attn_post_norm);
+      vector(name("post_ffw_norm.weight"), c.n_embd, w.ffn_post_norm);
+    }
+    if (c.family->qk_norm != QkNorm::kNone) {
+      const bool whole = c.family->qk_norm == QkNorm::kWholeRow;
+      vector(name("attn_q_norm.weight"), whole ? c.q_width() : c.head_dim, w.q_norm);
+      vector(name("attn_k_norm.weight"), whole ? c.kv_width() : c.head_dim, w.k_norm);
+    }
     w.q = matrix(name("attn_q.weight"), c.n_embd, c.q_width());
     w.k = matrix(name("attn_k.weight"), c.n_embd, c.kv_width());
     w.v = matrix(name("attn_v.weight"), c.n_embd, c.kv_width());
@@ -75,7 +87,6 @@ class WeightsLoader {
     bias(name("attn_k.bias"), c.kv_width(), w.k_bias);
     bias(name("attn_v.bias"), c.kv_width(), w.v_bias);
     w.attn_output = matrix(name("attn_output.weight"), c.q_width(), c.n_embd);
-    vector(name("ffn_norm.weight"), c.n_embd, w.ffn_norm);
     w.gate = matrix(name("ffn_gate.weight"), c.n_embd, c.n_ff);
     w.up = matrix(name("ffn_up.weight"), c.n_embd, c.n_ff);
     w.down = matrix(name("ffn_down.weight"), c.n_ff, c.n_embd);

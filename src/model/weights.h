@@ -26,12 +26,15 @@ struct Matrix {
 using Vector = std::vector<float>;
 
 struct LayerWeights {
-  Vector attn_norm;
+  Vector attn_norm;  // a family has those norms that it has (family.h); the others are empty
   Matrix q, k, v;
   Vector q_bias, k_bias, v_bias;
+  Vector q_norm, k_norm;
   Matrix attn_output;
+  Vector attn_post_norm;
   Vector ffn_norm;
   Matrix gate, up, down;
+  Vector ffn_post_norm;
 };
 
 struct Weights {

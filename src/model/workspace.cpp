@@ -82,7 +82,8 @@ Workspace::Workspace(const Config& c, int n_members, int64_t batch, int64_t logi
       shared(ActivationBuffer::take(arena, batch, widest_input(c))),
       partial(arena.take<kernels::AttentionPartial>(max_split_rows * c.n_heads * max_chunks)),
       partial_o(arena.take<float>(max_split_rows * c.n_heads * max_chunks * c.head_dim)),
-      chunks_done(new std::atomic<int64_t>[static_cast<size_t>(max_split_rows * c.n_kv_heads)]()) {
+      chunks_done(new std::atomic<int64_t>[static_cast<size_t>(max_split_rows * c.n_kv_heads)]()),
+      product(c.adds_apart() ? static_cast<size_t>(batch * c.n_embd) : 0) {
   for (int i = 0; i < n_members; ++i) {
     own.push_back({ActivationBuffer::take(arena, 1, widest_input(c)), arena.take<std::byte>(scratch_bytes(c, batch))});
   }

@@ -72,7 +72,8 @@ struct Workspace {
   std::span<float> partial_o;                           // [max_split_rows, n_heads, max_chunks, head_dim]
   std::unique_ptr<std::atomic<int64_t>[]> chunks_done;  // [max_split_rows, n_kv_heads]
 
-  // A product before it is added to x, [rows of the pass, n_embd], while an observer looks on; else empty.
+  // A product before it is added to x, [rows, n_embd]: for families that need it, or while an observer looks on; else
+  // empty.
   std::vector<float> product;
 
   // The first activation that was not finite, as 1 + layer * kSites + site; 0 while there is none.

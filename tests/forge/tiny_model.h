@@ -11,6 +11,7 @@
 
 #include "forge/random_blocks.h"
 #include "gguf/writer.h"
+#include "model/family.h"
 #include "quant/quantize.h"
 
 namespace lockstep::forge {
@@ -41,6 +42,13 @@ inline TinyShape tiny_qwen2() {
   shape.freq_base = 1000000.0f;
   shape.eps = 1e-6f;
   shape.tied = true;
+  return shape;
+}
+
+// Of any family that differs from llama by what family.h says.
+inline TinyShape tiny_family(const std::string& arch) {
+  TinyShape shape;
+  shape.arch = arch;
   return shape;
 }
 
@@ -120,6 +128,11 @@ class TinyModel {
     set("attention.layer_norm_rms_epsilon", shape_.eps);
     set("rope.freq_base", shape_.freq_base);
     set("rope.dimension_count", u32(shape_.head_dim));
+    if (model::find_family(shape_.arch).has_scales) {
+      set("logit_scale", 8.0f);
+      set("embedding_scale", 12.0f);
+      set("residual_scale", 0.22f);
+    }
     if (shape_.head_dim * shape_.n_heads != shape_.n_embd) {
       set("attention.key_length", u32(shape_.head_dim));
       set("attention.value_length", u32(shape_.head_dim));
@@ -152,17 +165,27 @@ class TinyModel {
   void add_layer(const std::string& prefix) {
     const int64_t q_width = shape_.n_heads * shape_.head_dim;
     const int64_t kv_width = shape_.n_kv_heads * shape_.head_dim;
-    vector(prefix + "attn_norm.weight", shape_.n_embd, 1.0f, 0.05f);
+    const model::Family& family = model::find_family(shape_.arch);
+    if (family.pre_norms) vector(prefix + "attn_norm.weight", shape_.n_embd, 1.0f, 0.05f);
     matrix(prefix + "attn_q.weight", q_width, shape_.n_embd);
     matrix(prefix + "attn_k.weight", kv_width, shape_.n_embd);
     matrix(prefix + "attn_v.weight", kv_width, shape_.n_embd);
-    if (shape_.arch == "qwen2") {
+    if (family.requires_qkv_bias) {
       vector(prefix + "attn_q.bias", q_width, 0.0f, 0.1f);
       vector(prefix + "attn_k.bias", kv_width, 0.0f, 0.1f);
       vector(prefix + "attn_v.bias", kv_width, 0.0f, 0.1f);
     }
+    if (family.qk_norm != model::QkNorm::kNone) {
+      const bool whole = family.qk_norm == model::QkNorm::kWholeRow;
+      vector(prefix + "attn_q_norm.weight", whole ? q_width : shape_.head_dim, 1.0f, 0.05f);
+      vector(prefix + "attn_k_norm.weight", whole ? kv_width : shape_.head_dim, 1.0f, 0.05f);
+    }
     matrix(prefix + "attn_output.weight", shape_.n_embd, q_width);
-    vector(prefix + "ffn_norm.weight", shape_.n_embd, 1.0f, 0.05f);
+    if (family.post_norms) {
+      vector(prefix + "post_attention_norm.weight", shape_.n_embd, 1.0f, 0.05f);
+      vector(prefix + "post_ffw_norm.weight", shape_.n_embd, 1.0f, 0.05f);
+    }
+    if (family.pre_norms) vector(prefix + "ffn_norm.weight", shape_.n_embd, 1.0f, 0.05f);
     matrix(prefix + "ffn_gate.weight", shape_.n_ff, shape_.n_embd);
     matrix(prefix + "ffn_up.weight", shape_.n_ff, shape_.n_embd);
     matrix(prefix + "ffn_down.weight", shape_.n_embd, shape_.n_ff);

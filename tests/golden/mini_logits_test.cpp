@@ -44,7 +44,11 @@ std::vector<GoldenModel> golden_models() {
           {"mini-llama.TQ2_0", 3.1e-4},
           {"mini-llama.MXFP4_MOE", 3.4e-4},
           {"mini-qwen2.F32", 0},
-          {"mini-llama31.F16", 0}};
+          {"mini-llama31.F16", 0},
+          {"mini-qwen3.F16", 0},
+          {"mini-smollm3.F16", 0},
+          {"mini-granite.F16", 0},
+          {"mini-olmo2.F16", 0}};
 }
 
 std::vector<float> logits_of(const std::filesystem::path& gguf, const std::filesystem::path& json, Compute compute,

@@ -66,7 +66,7 @@ SelfTests test_tables() {
 }
 
 std::string why_isa(const std::string& wanted) {
-  if (wanted != "auto") return "asked for by --isa";
+  if (wanted != "auto") return "asked for by --isa or LOCKSTEP_ISA";
   std::string others;
   for (const kernels::KernelTable* table : kernels::available_tables().subspan(1))
     others += fmt::format("{}{}", others.empty() ? "" : ", ", table->isa);
@@ -172,9 +172,7 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
   CLI::App& command =
       add_command(program, chosen, "doctor", "shows what runs here, why, and whether it is right", options, run_doctor);
   add_model_argument(command, options->model);
-  command.add_option("--isa", options->model.isa, "the kernel set to ask about")
-      ->type_name("NAME")
-      ->capture_default_str();
+  add_isa_option(command, options->model, "the kernel set to ask about");
   command.add_flag("--json", options->json, "one JSON object");
 }
 

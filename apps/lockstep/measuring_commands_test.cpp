@@ -125,8 +125,17 @@ TEST(DoctorCommand, ReportsTheMachineAndAPassedSelfTest) {
 TEST(DoctorCommand, SaysWhyASetWasChosen) {
   const Json json = parse_json(call({"doctor", "--json", "--isa", "scalar"}).out);
   EXPECT_EQ(json["isa"], "scalar");
-  EXPECT_EQ(json["why"], "asked for by --isa");
+  EXPECT_EQ(json["why"], "asked for by --isa or LOCKSTEP_ISA");
   EXPECT_FALSE(json.contains("model"));
+}
+
+TEST(DoctorCommand, TakesTheSetFromTheEnvironmentUnlessAnOptionNamesOne) {
+  ASSERT_EQ(setenv("LOCKSTEP_ISA", "scalar", 1), 0);
+  EXPECT_EQ(parse_json(call({"doctor", "--json"}).out)["isa"], "scalar");
+  EXPECT_NE(parse_json(call({"doctor", "--json", "--isa", "auto"}).out)["isa"], "scalar");
+  ASSERT_EQ(setenv("LOCKSTEP_ISA", "mmx", 1), 0);
+  EXPECT_EQ(call({"doctor"}).status, 2);
+  ASSERT_EQ(unsetenv("LOCKSTEP_ISA"), 0);
 }
 
 }  // namespace

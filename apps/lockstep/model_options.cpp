@@ -67,7 +67,11 @@ void add_compute_options(CLI::App& command, ModelOptions& options) {
   add(command, "--compute", options.compute, "MODE",
       "fast: 8-bit activations; exact: weights dequantized exactly, 32-bit activations");
   add(command, "--kv-type", options.kv_type, "TYPE", "f16, f32 or q8_0: how keys and values are kept");
-  add(command, "--isa", options.isa, "NAME", "the kernel set; auto: the best that this CPU has");
+  add_isa_option(command, options, "the kernel set; auto: the best that this CPU has");
+}
+
+void add_isa_option(CLI::App& command, ModelOptions& options, const std::string& help) {
+  add(command, "--isa", options.isa, "NAME", help)->envname("LOCKSTEP_ISA");
 }
 
 void settle_model_argument(ModelOptions& options) {

@@ -28,6 +28,8 @@ struct ModelOptions {
 void add_model_argument(CLI::App& command, ModelOptions& options);
 // -c, -b, -t, --compute, --kv-type, --isa; the defaults are those that `options` has.
 void add_compute_options(CLI::App& command, ModelOptions& options);
+// --isa alone; the environment's LOCKSTEP_ISA is its default.
+void add_isa_option(CLI::App& command, ModelOptions& options, const std::string& help);
 
 // With -m, what stands in MODEL's place is the first of the other arguments: it is moved to `next`, which must be free.
 void settle_model_argument(ModelOptions& options, std::optional<std::string>& next);

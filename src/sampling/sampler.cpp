@@ -32,6 +32,7 @@ Sampler::Sampler(SamplingParams params, int32_t n_vocab)
                  [this](Stage stage) { return is_active(stage); });
   }
   greedy_ = always_argmax();
+  plan_shortlist();
 }
 
 bool Sampler::is_active(Stage stage) const {
@@ -78,26 +79,55 @@ TokenId Sampler::sample(std::span<const float> logits, uint64_t step) {
   check_logits(logits);
   if (greedy_) return argmax(logits);
   fill_candidates(logits);
-  return choose(step);
+  return choose(0, step);
 }
 
-bool Sampler::shortlist_suffices() const {
-  if (greedy_) return true;
-  return params_.logit_bias.empty() && !active_.empty() && active_.front() == Stage::kTopK &&
-         static_cast<size_t>(params_.top_k) <= kShortlist;
+bool Sampler::only_lowers(Stage stage) const {
+  const SamplingParams& p = params_;
+  if (stage == Stage::kPenalties) {
+    return p.repeat_penalty >= 1 && p.frequency_penalty >= 0 && p.presence_penalty >= 0;
+  }
+  return stage == Stage::kDry;
+}
+
+void Sampler::plan_shortlist() {
+  const auto other = std::find_if_not(active_.begin(), active_.end(), [this](Stage s) { return only_lowers(s); });
+  n_lowering_ = static_cast<size_t>(other - active_.begin());
+  const bool narrows_at_once =
+      other != active_.end() && *other == Stage::kTopK && static_cast<size_t>(params_.top_k) <= kShortlist;
+  const bool raises = std::any_of(params_.logit_bias.begin(), params_.logit_bias.end(),
+                                  [](const LogitBias& entry) { return entry.bias > 0; });
+  uses_shortlist_ = greedy_ || (narrows_at_once && !raises);
 }
 
 TokenId Sampler::sample(std::span<const float> logits, std::span<const Candidate> shortlist, uint64_t step) {
-  if (shortlist.empty() || !shortlist_suffices()) return sample(logits, step);
+  if (shortlist.empty() || !uses_shortlist_) return sample(logits, step);
   candidates_.items.assign(shortlist.begin(), shortlist.end());
   candidates_.order = Order::kNone;
   if (greedy_) return candidates_.items[best_index(candidates_)].id;
-  keep_best(candidates_, static_cast<size_t>(params_.top_k));
-  return choose(step);
+  return narrow_shortlist(step) ? choose(n_lowering_ + 1, step) : sample(logits, step);
 }
 
-TokenId Sampler::choose(uint64_t step) {
-  for (const Stage stage : active_) apply(stage, step);
+// The stages up to top-k on a shortlist. False when a token outside might be among what they leave: those rank behind
+// the worst of the kShortlist best, and lowered they still do, so that none is when all that stay rank before it.
+bool Sampler::narrow_shortlist(uint64_t step) {
+  const auto k = static_cast<size_t>(params_.top_k);
+  const bool lowers = n_lowering_ > 0 || !params_.logit_bias.empty();
+  if (!lowers) {
+    keep_best(candidates_, k);
+    return true;
+  }
+  if (candidates_.items.size() < kShortlist) return false;
+  keep_best(candidates_, kShortlist);
+  const Candidate worst = candidates_.items.back();
+  logit_bias(candidates_, params_.logit_bias);
+  for (size_t i = 0; i < n_lowering_; ++i) apply(active_[i], step);
+  keep_best(candidates_, k);
+  return candidates_.items.size() == k && !ranks_before(worst, candidates_.items.back());
+}
+
+TokenId Sampler::choose(size_t first_stage, uint64_t step) {
+  for (size_t i = first_stage; i < active_.size(); ++i) apply(active_[i], step);
   return draw(step);
 }
 

@@ -25,8 +25,8 @@ class Sampler {
   [[nodiscard]] TokenId sample(std::span<const float> logits, uint64_t step);
 
   // The same where somebody has looked at the logits already: they are finite, and `shortlist` is empty or has the
-  // kShortlist best of them, perhaps with others, in any order. Chains that begin with top-k and greedy choice then
-  // never look at the rest.
+  // kShortlist best of them, perhaps with others, in any order. Greedy choice and chains that begin with top-k then
+  // never look at the rest; nor do those that begin with lowering some logits, as long as few of the best are lowered.
   static constexpr size_t kShortlist = 64;
   [[nodiscard]] TokenId sample(std::span<const float> logits, std::span<const Candidate> shortlist, uint64_t step);
 
@@ -43,8 +43,10 @@ class Sampler {
  private:
   [[nodiscard]] bool is_active(Stage stage) const;
   [[nodiscard]] bool always_argmax() const;
-  [[nodiscard]] bool shortlist_suffices() const;
-  [[nodiscard]] TokenId choose(uint64_t step);
+  void plan_shortlist();
+  [[nodiscard]] bool only_lowers(Stage stage) const;
+  [[nodiscard]] bool narrow_shortlist(uint64_t step);
+  [[nodiscard]] TokenId choose(size_t first_stage, uint64_t step);
   void fill_candidates(std::span<const float> logits);
   void apply(Stage stage, uint64_t step);
   void apply_penalties();
@@ -58,6 +60,8 @@ class Sampler {
   std::vector<Stage> active_;  // the stages that do something, in order
   std::optional<Mirostat> mirostat_;
   bool greedy_ = false;
+  bool uses_shortlist_ = false;
+  size_t n_lowering_ = 0;         // where a shortlist is used: stages before top-k, which only lower logits
   std::vector<TokenId> history_;  // every accepted token
   Candidates candidates_;         // of the current step; kept for its memory
 };

@@ -112,6 +112,40 @@ TEST(Sampler, AShortlistChangesNoChoice) {
   }
 }
 
+SamplingParams lowering_params(int32_t top_k) {
+  SamplingParams params = open_params();
+  params.temp = 2;
+  params.top_k = top_k;
+  params.repeat_last_n = -1;
+  params.repeat_penalty = 1.3f;
+  params.presence_penalty = 4;
+  params.dry_multiplier = 1;
+  params.dry_allowed_length = 0;
+  return params;
+}
+
+// Penalties, DRY and forbidden tokens come before top-k: when they lower many of the best, others rise to the k best
+// that no shortlist has.
+TEST(Sampler, AShortlistChangesNoChoiceAfterLoweredLogits) {
+  std::mt19937 random(6);
+  std::uniform_int_distribution<int> logit(-100, 100);
+  std::vector<float> logits(2000);
+  for (const int32_t top_k : {1, 40, 64}) {
+    for (const size_t n_lowered : {0u, 3u, 20u, 30u, 60u, 70u}) {
+      for (float& value : logits) value = static_cast<float>(logit(random)) / 10.0f;
+      std::vector<Candidate> shortlist = top_k_of(logits, Sampler::kShortlist + 17);
+      SamplingParams params = lowering_params(top_k);
+      if (n_lowered % 20 == 0) params.logit_bias = {{shortlist[0].id, -kInf}, {shortlist[5].id, -9.0f}, {1999, -1.0f}};
+      Sampler sampler(params, 2000);
+      for (size_t i = 0; i < n_lowered; ++i) sampler.accept(shortlist[i].id);
+      std::shuffle(shortlist.begin(), shortlist.end(), random);
+      for (uint64_t step = 0; step < 50; ++step) {
+        EXPECT_EQ(sampler.sample(logits, shortlist, step), sampler.sample(logits, step)) << top_k << ' ' << n_lowered;
+      }
+    }
+  }
+}
+
 TEST(Sampler, FollowsTheDistribution) {
   const std::vector<float> logits = {std::log(0.1f), std::log(0.6f), std::log(0.3f)};
   Sampler sampler(open_params(), 3);

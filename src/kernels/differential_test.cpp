@@ -145,6 +145,30 @@ TEST_P(EveryTable, ActivatesAndAddsLikeTheDefinition) {
   }
 }
 
+TEST_P(EveryTable, HasTheGeluAndTheSoftcapOfTheDefinition) {
+  RandomData random(14);
+  for (const int64_t n : lengths()) {
+    std::vector<float> gate = random.normals(n, 4.0f);
+    const std::vector<float> up = random.normals(n);
+    for (const float special :
+         {0.0f, -0.0f, 9.999f, 10.0f, 10.001f, -9.999f, -10.0f, -10.001f, 1e30f, -1e30f, 1e-40f}) {
+      gate[static_cast<size_t>(random.below(n))] = special;
+    }
+    std::vector<float> wanted(gate.size());
+    std::vector<float> got(gate.size());
+    kDefinition.geglu(gate.data(), up.data(), n, wanted.data());
+    table_.geglu(gate.data(), up.data(), n, got.data());
+    EXPECT_TRUE(same_bits(got, wanted)) << n;
+    for (const float cap : {0.5f, 30.0f}) {
+      wanted = gate;
+      got = gate;
+      kDefinition.softcap(wanted.data(), n, cap);
+      table_.softcap(got.data(), n, cap);
+      EXPECT_TRUE(same_bits(got, wanted)) << n;
+    }
+  }
+}
+
 TEST_P(EveryTable, RotatesLikeTheDefinition) {
   RandomData random(5);
   for (const auto pairing : {RopePairing::kAdjacent, RopePairing::kHalves}) {
@@ -179,6 +203,30 @@ TEST_P(EveryTable, AttendsLikeTheDefinition) {
           EXPECT_TRUE(same_bits(got.max_and_sum, wanted.max_and_sum))
               << head_dim << ' ' << n_positions << ' ' << n_group;
           EXPECT_TRUE(same_bits(got.o, wanted.o)) << head_dim << ' ' << n_positions << ' ' << n_group;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(EveryTable, AttendsToAWindowAndCapsScoresLikeTheDefinition) {
+  for (const auto type : {CacheType::kF16, CacheType::kF32, CacheType::kQ8_0}) {
+    for (const int64_t head_dim : {32, 40, 64, 96, 256}) {
+      if (type == CacheType::kQ8_0 && head_dim % kScaleGroup != 0) continue;
+      for (const auto& [first, n_positions] : std::vector<std::pair<int64_t, int64_t>>{
+               {0, 1}, {0, 128}, {1, 2}, {3, 128}, {15, 17}, {16, 33}, {17, 100}, {64, 65}, {100, 128}, {127, 128}}) {
+        for (const int64_t n_group : {1, 3, 4, 9}) {
+          for (const float cap : {0.0f, 5.0f, 50.0f}) {
+            RandomData random(static_cast<uint64_t>(head_dim * 1000 + n_positions));
+            AttentionCase c = forge::random_attention(type, head_dim, n_positions, n_group, random);
+            c.first_position = first;
+            c.softcap = cap;
+            const forge::AttentionResult wanted = c.run(kDefinition);
+            const forge::AttentionResult got = c.run(table_);
+            EXPECT_TRUE(same_bits(got.max_and_sum, wanted.max_and_sum)) << head_dim << ' ' << first << ' ' << cap;
+            EXPECT_TRUE(same_bits(got.o, wanted.o)) << head_dim << ' ' << first << ' ' << n_positions << ' ' << cap;
+            for (const float value : wanted.o) ASSERT_TRUE(std::isfinite(value)) << first << " reads what is before";
+          }
         }
       }
     }

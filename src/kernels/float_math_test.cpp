@@ -159,6 +159,32 @@ TEST(Swiglu, AgreesWithDoublePrecision) {
   }
 }
 
+TEST(Tanh, AgreesWithDoublePrecision) {
+  for (double x = 1e-6; x < 30; x *= 1.001) {
+    for (const float at : {static_cast<float>(x), static_cast<float>(-x)}) {
+      const double wanted = std::tanh(static_cast<double>(at));
+      ASSERT_LE(std::fabs(static_cast<double>(tanh_f32(at)) - wanted), 4e-7 * std::fabs(wanted)) << at;
+    }
+  }
+  EXPECT_EQ(tanh_f32(0.0f), 0.0f);
+  EXPECT_EQ(tanh_f32(1e30f), 1.0f);
+  EXPECT_EQ(tanh_f32(-1e30f), -1.0f);
+  EXPECT_TRUE(std::isnan(tanh_f32(std::numeric_limits<float>::quiet_NaN())));
+}
+
+TEST(Gelu, IsThatOfAHalfPrecisionTable) {
+  for (float x = -12.0f; x < 12.0f; x += 0.0013f) {
+    const double h = static_cast<double>(std::fabs(x) < 10.0f ? f16_to_f32(f32_to_f16(x)) : x);
+    const double wanted = 0.5 * h * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * h * (1 + 0.044715 * h * h)));
+    ASSERT_LE(std::fabs(static_cast<double>(gelu(x)) - wanted), 4.9e-4 * std::fabs(wanted) + 1e-6) << x;
+    if (std::fabs(x) < 10.0f) {
+      ASSERT_EQ(gelu(x), f16_to_f32(f32_to_f16(gelu(x)))) << x;
+    }
+  }
+  EXPECT_EQ(gelu(11.1f), 11.1f);
+  EXPECT_EQ(gelu(-11.1f), 0.0f);
+}
+
 std::vector<float> angles(double position, int64_t n_rot) {
   std::vector<float> cos_sin;
   for (int64_t i = 0; i < n_rot / 2; ++i) {

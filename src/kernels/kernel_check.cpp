@@ -150,6 +150,13 @@ class SelfTest {
           return in_place(x, [&](float* out) { t.swiglu(x.data(), y.data(), kLength, out); });
         },
         "swiglu");
+    compare(
+        [&](const KernelTable& t) {
+          return in_place(x, [&](float* out) { t.geglu(x.data(), y.data(), kLength, out); });
+        },
+        "geglu");
+    compare([&](const KernelTable& t) { return in_place(x, [&](float* out) { t.softcap(out, kLength, 5.0f); }); },
+            "softcap");
     compare([&](const KernelTable& t) { return in_place(x, [&](float* out) { t.add(out, y.data(), kLength); }); },
             "add");
     for (const auto pairing : {RopePairing::kAdjacent, RopePairing::kHalves}) {

@@ -83,9 +83,11 @@ struct AttentionJob {
   const void* k;
   // F16, F32: [kChunk][head_dim]. Q8_0: [kChunk][head_dim / 32] blocks of an f16 scale and 32 bytes.
   const void* v;
-  int64_t n_positions;  // attend to the first n of the chunk, 1..kChunk
+  int64_t n_positions;  // attend to no position of the chunk from here on, 1..kChunk
   float scale;
-  const void* next_k;  // the keys that this thread reads next, or null: fetched meanwhile
+  const void* next_k;          // the keys that this thread reads next, or null: fetched meanwhile
+  int64_t first_position = 0;  // attend from here on, below n_positions: what is before is out of the window
+  float softcap = 0.0f;        // scores s become cap * tanh(s / cap); 0: they stay
 };
 
 // The result of one chunk for one query head: maximum score, sum of exponentials, and the weighted sum of V (not yet
@@ -114,6 +116,10 @@ struct KernelTable {
   void (*rms_norm)(const float* x, const float* weight, int64_t n, float eps, float* out) noexcept;
   // out[i] = silu(gate[i]) * up[i]. out may be gate.
   void (*swiglu)(const float* gate, const float* up, int64_t n, float* out) noexcept;
+  // out[i] = gelu(gate[i]) * up[i]. out may be gate.
+  void (*geglu)(const float* gate, const float* up, int64_t n, float* out) noexcept;
+  // x[i] = cap * tanh(x[i] / cap).
+  void (*softcap)(float* x, int64_t n, float cap) noexcept;
   // x[i] += y[i].
   void (*add)(float* x, const float* y, int64_t n) noexcept;
   // Rotates the first n_rot elements of a head by the angles whose cos and sin interleave in cos_sin [n_rot / 2][2].

@@ -1,6 +1,8 @@
 #include "model/attention.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
 #include "kernels/packed.h"
 #include "model/ops.h"
@@ -32,7 +34,7 @@ HeadRef listed_head(const Config& c, int64_t i) {
 void finish_head(const Step& step, int64_t layer, int64_t row, HeadRef head, bool normed) noexcept {
   const Config& c = step.config();
   const BatchRow& entry = step.batch[static_cast<size_t>(row)];
-  const float* cos_sin = step.work.cos_sin.data() + row * c.rope.n_rot;
+  const float* cos_sin = step.work.cos_sin.data() + row * c.n_angles() + c.first_angle(layer);
   const auto cache_type = static_cast<int>(step.model.cache_type);
   const LayerWeights& w = step.model.weights.layers[static_cast<size_t>(layer)];
   const auto rotate = [&](float* data, const Vector& norm) {
@@ -126,11 +128,13 @@ void project_by_rows(const Step& step, const LayerWeights& w, int64_t layer, con
   me.sync();
 }
 
-// For an observer: one matrix after the other, in llama.cpp's order, each in its parts.
+// For an observer: one matrix after the other, in llama.cpp's order (another one with windows), each in its parts.
 void project_in_parts(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a,
                       exec::Member& me) noexcept {
   const Config& c = step.config();
-  for (const auto kind : {HeadRef::kQuery, HeadRef::kValue, HeadRef::kKey}) {
+  const std::array order = {HeadRef::kQuery, HeadRef::kValue, HeadRef::kKey};
+  const std::array order_with_windows = {HeadRef::kQuery, HeadRef::kKey, HeadRef::kValue};
+  for (const auto kind : c.window > 0 ? order_with_windows : order) {
     const Projection p = projection(step, w, kind);
     const int64_t width = p.matrix.data.n_rows;
     const exec::Range rows = me.range(width, kernels::kRowsPerGroup);
@@ -156,8 +160,11 @@ class Group {
       : step_(step), layer_(layer), entry_(step.batch[static_cast<size_t>(row)]), kv_head_(kv_head) {
     const Config& c = step.config();
     offset_ = row * c.q_width() + kv_head * c.n_group() * c.head_dim;
+    first_position_ = c.first_attended(layer, entry_.position);
   }
 
+  // The chunks that are attended to: from the first on, below n_chunks.
+  [[nodiscard]] int64_t first_chunk() const { return first_position_ / kChunk; }
   [[nodiscard]] int64_t n_chunks() const { return entry_.position / kChunk + 1; }
   [[nodiscard]] float* out() const { return step_.work.heads.data() + offset_; }
 
@@ -172,7 +179,9 @@ class Group {
                                        entry_.cache->v(chunk, layer_, kv_head_),
                                        n_positions,
                                        c.attention_scale,
-                                       more ? entry_.cache->k(chunk + 1, layer_, kv_head_) : nullptr};
+                                       more ? entry_.cache->k(chunk + 1, layer_, kv_head_) : nullptr,
+                                       std::max(int64_t{0}, first_position_ - chunk * kChunk),
+                                       c.attn_softcap};
     step_.kernels().attend_chunk[static_cast<int>(step_.model.cache_type)](job, partial, o);
   }
 
@@ -182,6 +191,7 @@ class Group {
   const BatchRow& entry_;
   int64_t kv_head_;
   int64_t offset_;
+  int64_t first_position_;
 };
 
 // All chunks of a group, in order, by one member.
@@ -190,9 +200,10 @@ void attend_whole(const Step& step, const Group& group) noexcept {
   AttentionPartial total[kernels::kMaxGroup];
   AttentionPartial part[kernels::kMaxGroup];
   alignas(64) float o[kernels::kMaxGroup * kernels::kMaxHeadDim];
+  const int64_t first = group.first_chunk();
   const int64_t n_chunks = group.n_chunks();
-  group.attend_chunk(0, n_chunks > 1, total, group.out());
-  for (int64_t chunk = 1; chunk < n_chunks; ++chunk) {
+  group.attend_chunk(first, n_chunks > first + 1, total, group.out());
+  for (int64_t chunk = first + 1; chunk < n_chunks; ++chunk) {
     group.attend_chunk(chunk, chunk + 1 < n_chunks, part, o);
     for (int64_t g = 0; g < c.n_group(); ++g) {
       step.kernels().merge_chunk(total[g], group.out() + g * c.head_dim, part[g], o + g * c.head_dim, c.head_dim);
@@ -207,22 +218,28 @@ void attend_whole(const Step& step, const Group& group) noexcept {
 class SplitAttention {
  public:
   SplitAttention(const Step& step, int64_t layer) : step_(step), c_(step.config()), layer_(layer) {
-    for (const BatchRow& row : step.batch) n_chunks_ = std::max(n_chunks_, row.position / kChunk + 1);
+    first_chunk_ = std::numeric_limits<int64_t>::max();
+    for (const BatchRow& row : step.batch) {
+      n_chunks_ = std::max(n_chunks_, row.position / kChunk + 1);
+      first_chunk_ = std::min(first_chunk_, c_.first_attended(layer, row.position) / kChunk);
+    }
   }
 
   [[nodiscard]] int64_t n_chunks() const { return n_chunks_; }
 
   void run(exec::Member& me) const noexcept {
     const int64_t n_groups = step_.n_rows * c_.n_kv_heads;
-    const int64_t length = std::clamp(n_groups * n_chunks_ / (kRunsPerMember * me.count()), int64_t{1}, kLongestRun);
-    const int64_t n_runs = (n_chunks_ + length - 1) / length;
+    const int64_t n_chunks = n_chunks_ - first_chunk_;
+    const int64_t length = std::clamp(n_groups * n_chunks / (kRunsPerMember * me.count()), int64_t{1}, kLongestRun);
+    const int64_t n_runs = (n_chunks + length - 1) / length;
     for (int64_t unit = me.next(); unit < n_groups * n_runs; unit = me.next()) {
       const int64_t row = unit / n_runs / c_.n_kv_heads;
       const int64_t kv_head = unit / n_runs % c_.n_kv_heads;
       const Group group(step_, layer_, row, kv_head);
-      const int64_t begin = unit % n_runs * length;
+      const int64_t begin = first_chunk_ + unit % n_runs * length;
       const int64_t end = std::min(begin + length, group.n_chunks());
-      for (int64_t chunk = begin; chunk < end; ++chunk) attend_one(group, row, kv_head, chunk, chunk + 1 < end);
+      for (int64_t chunk = std::max(begin, group.first_chunk()); chunk < end; ++chunk)
+        attend_one(group, row, kv_head, chunk, chunk + 1 < end);
     }
   }
 
@@ -240,7 +257,7 @@ class SplitAttention {
     const int64_t mine = slot(row, kv_head, chunk);
     group.attend_chunk(chunk, more, step_.work.partial.data() + mine, step_.work.partial_o.data() + mine * c_.head_dim);
     std::atomic<int64_t>& done = step_.work.chunks_done[static_cast<size_t>(row * c_.n_kv_heads + kv_head)];
-    if (done.fetch_add(1, std::memory_order_acq_rel) + 1 < group.n_chunks()) return;
+    if (done.fetch_add(1, std::memory_order_acq_rel) + 1 < group.n_chunks() - group.first_chunk()) return;
     done.store(0, std::memory_order_relaxed);
     merge(group, row, kv_head);
   }
@@ -248,11 +265,11 @@ class SplitAttention {
   void merge(const Group& group, int64_t row, int64_t kv_head) const noexcept {
     for (int64_t g = 0; g < c_.n_group(); ++g) {
       float* out = group.out() + g * c_.head_dim;
-      const int64_t first = slot(row, kv_head, 0) + g;
+      const int64_t first = slot(row, kv_head, group.first_chunk()) + g;
       AttentionPartial total = step_.work.partial[static_cast<size_t>(first)];
       std::copy_n(step_.work.partial_o.data() + first * c_.head_dim, c_.head_dim, out);
-      for (int64_t chunk = 1; chunk < group.n_chunks(); ++chunk) {
-        const int64_t next = first + chunk * c_.n_group();
+      for (int64_t chunk = group.first_chunk() + 1; chunk < group.n_chunks(); ++chunk) {
+        const int64_t next = slot(row, kv_head, chunk) + g;
         step_.kernels().merge_chunk(total, out, step_.work.partial[static_cast<size_t>(next)],
                                     step_.work.partial_o.data() + next * c_.head_dim, c_.head_dim);
       }
@@ -263,6 +280,7 @@ class SplitAttention {
   const Step& step_;
   const Config& c_;
   int64_t layer_;
+  int64_t first_chunk_ = 0;
   int64_t n_chunks_ = 1;
 };
 

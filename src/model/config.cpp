@@ -93,7 +93,8 @@ RopeConfig load_rope(const Keys& keys, int64_t head_dim) {
 // the value that means "off".
 void refuse_unknown_arithmetic(const Keys& keys, const Family& family) {
   constexpr std::array kCounts = {"expert_count", "expert_used_count", "attention.sliding_window"};
-  for (const char* name : kCounts) {
+  for (const std::string_view name : kCounts) {
+    if (family.window_pattern > 0 && name == "attention.sliding_window") continue;
     const auto value = keys.metadata().find_uint(keys.full(name));
     if (value && *value != 0)
       fail(ErrorCode::kUnsupported, "{} is {}, which is not supported for this architecture", keys.full(name), *value);
@@ -106,11 +107,18 @@ void refuse_unknown_arithmetic(const Keys& keys, const Family& family) {
                                    "attention.temperature_scale",
                                    "attention.clamp_kqv"};
   for (const std::string_view name : kFactors) {
+    if (family.attn_softcap && name == "attn_logit_softcapping") continue;
+    if (family.final_softcap && name == "final_logit_softcapping") continue;
     if (family.has_scales && name.ends_with("_scale") && !name.starts_with("attention")) continue;
     const auto value = keys.metadata().find_float(keys.full(name));
     if (value && *value != 0.0f)
       fail(ErrorCode::kUnsupported, "{} is {}, which is not supported for this architecture", keys.full(name), *value);
   }
+  const float local_base = keys.optional_float("rope.freq_base_swa", 0.0f);
+  const float base = keys.optional_float("rope.freq_base", 10000.0f);
+  if (family.local_freq_base == 0.0f && local_base != 0.0f && local_base != base)
+    fail(ErrorCode::kUnsupported, "{} is {}, which is not supported for this architecture",
+         keys.full("rope.freq_base_swa"), local_base);
   const float attention_factor = keys.optional_float("rope.scaling.attn_factor", 1.0f);
   if (attention_factor != 1.0f)
     fail(ErrorCode::kUnsupported, "{} is {}, which is not supported", keys.full("rope.scaling.attn_factor"),
@@ -141,7 +149,9 @@ void load_heads(const Keys& keys, Config& c) {
   const float scale = keys.optional_float("attention.scale", 0.0f);
   if (!std::isfinite(scale) || scale < 0.0f)
     fail(ErrorCode::kBadFile, "{} is {}, expected above 0", keys.full("attention.scale"), scale);
-  c.attention_scale = scale != 0.0f ? scale : 1.0f / std::sqrt(static_cast<float>(c.head_dim));
+  const bool by_width = c.n_layers == c.family->wide_query_layers;
+  const float size = static_cast<float>(by_width ? c.n_embd / c.n_heads : c.head_dim);
+  c.attention_scale = scale != 0.0f ? scale : 1.0f / std::sqrt(size);
 }
 
 // What multiplies embeddings, residuals and logits. 0 is written for "none".
@@ -153,13 +163,45 @@ void load_scales(const Keys& keys, Config& c) {
     return value == 0.0f ? 1.0f : value;
   };
   const bool has_scales = c.family->has_scales;
-  c.embedding_scale = has_scales ? factor("embedding_scale") : 1.0f;
+  const float by_width = c.family->embedding_by_width ? std::sqrt(static_cast<float>(c.n_embd)) : 1.0f;
+  c.embedding_scale = has_scales ? factor("embedding_scale") : by_width;
   c.residual_scale = has_scales ? factor("residual_scale") : 1.0f;
   if (has_scales) (void)keys.metadata().get_float(keys.full("logit_scale"));
   c.logit_factor = has_scales ? 1.0f / factor("logit_scale") : 1.0f;
   // These families say with it whether there is any rotation.
   const bool rotates = keys.metadata().find_bool(keys.full("rope.scaling.finetuned")).value_or(true);
   c.unrotated_every = has_scales && !rotates ? 1 : c.family->unrotated_every;
+}
+
+// A window of attention, and what holds for the layers that have it.
+void load_window(const Keys& keys, Config& c) {
+  const Family& family = *c.family;
+  c.local_rope = c.rope;
+  if (family.window_pattern == 0) return;
+  const std::string_view name = "attention.sliding_window";
+  const auto window = keys.metadata().find_uint(keys.full(name));
+  c.window = window ? keys.checked(name, *window, 0, kMaxContext) : family.default_window;
+  const std::string pattern = keys.full("attention.sliding_window_pattern");
+  const gguf::Value* value = keys.metadata().find(pattern);
+  if (value != nullptr && std::holds_alternative<gguf::ArrayValue>(*value))
+    fail(ErrorCode::kUnsupported, "{} is a list, which is not supported", pattern);
+  c.window_pattern = keys.optional("attention.sliding_window_pattern", family.window_pattern, kMaxLayers);
+  if (family.local_freq_base == 0.0f) return;
+  c.local_rope.freq_scale = 1.0f;
+  c.local_rope.freq_base = keys.optional_float("rope.freq_base_swa", family.local_freq_base);
+  if (!std::isfinite(c.local_rope.freq_base) || c.local_rope.freq_base <= 0.0f)
+    fail(ErrorCode::kBadFile, "{} is {}, expected above 0", keys.full("rope.freq_base_swa"), c.local_rope.freq_base);
+}
+
+void load_softcaps(const Keys& keys, Config& c) {
+  const auto cap = [&](std::string_view name, const std::optional<float>& absent) {
+    const float value = absent ? keys.optional_float(name, *absent) : 0.0f;
+    if (!std::isfinite(value) || value < 0.0f)
+      fail(ErrorCode::kBadFile, "{} is {}, expected above 0", keys.full(name), value);
+    return value;
+  };
+  c.attn_softcap = cap("attn_logit_softcapping", c.family->attn_softcap);
+  c.final_softcap = cap("final_logit_softcapping", c.family->final_softcap);
 }
 
 }  // namespace
@@ -180,6 +222,8 @@ Config load_config(const gguf::Metadata& metadata, int64_t n_vocab) {
   if (!std::isfinite(c.rms_eps) || c.rms_eps <= 0.0f)
     fail(ErrorCode::kBadFile, "{} is {}, expected above 0", eps_key, c.rms_eps);
   c.rope = load_rope(keys, c.head_dim);
+  load_window(keys, c);
+  load_softcaps(keys, c);
   load_scales(keys, c);
   refuse_unknown_arithmetic(keys, *c.family);
   return c;

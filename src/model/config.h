@@ -33,7 +33,12 @@ struct Config {
   float embedding_scale;  // factors of the embedding, of what is added to the residual stream, and of the logits
   float residual_scale;
   float logit_factor;
+  float attn_softcap;  // 0: none
+  float final_softcap;
+  int64_t window;  // positions that windowed layers attend to, their own included; 0: no layer is windowed
+  int64_t window_pattern;
   RopeConfig rope;
+  RopeConfig local_rope;    // of windowed layers; the same as `rope` where there is no other
   int64_t unrotated_every;  // every so-manieth layer has no rotation; 0: no layer
 
   [[nodiscard]] int64_t n_group() const noexcept { return n_heads / n_kv_heads; }
@@ -41,6 +46,19 @@ struct Config {
   [[nodiscard]] int64_t kv_width() const noexcept { return n_kv_heads * head_dim; }
   [[nodiscard]] bool is_rotated(int64_t layer) const noexcept {
     return unrotated_every == 0 || (layer + 1) % unrotated_every != 0;
+  }
+  [[nodiscard]] bool is_windowed(int64_t layer) const noexcept {
+    return window > 0 && (layer + 1) % window_pattern != 0;
+  }
+  // The first position that a row at `position` attends to.
+  [[nodiscard]] int64_t first_attended(int64_t layer, int64_t position) const noexcept {
+    return is_windowed(layer) && position >= window ? position + 1 - window : 0;
+  }
+  // Angles of a row: for `rope`, then, where windowed layers differ, for `local_rope`.
+  [[nodiscard]] bool has_local_rope() const noexcept { return window > 0 && family->local_freq_base > 0.0f; }
+  [[nodiscard]] int64_t n_angles() const noexcept { return has_local_rope() ? 2 * rope.n_rot : rope.n_rot; }
+  [[nodiscard]] int64_t first_angle(int64_t layer) const noexcept {
+    return has_local_rope() && is_windowed(layer) ? rope.n_rot : 0;
   }
   // Something becomes of a layer's results before they are added to the residual stream.
   [[nodiscard]] bool adds_apart() const noexcept { return family->post_norms || residual_scale != 1.0f; }

@@ -167,6 +167,44 @@ TEST(LoadConfig, ReadsTheScalesOfAFamilyThatHasThem) {
   EXPECT_EQ(plain.logit_factor * plain.residual_scale * plain.embedding_scale, 1.0f);
 }
 
+TEST(LoadConfig, KnowsTheLayersThatHaveAWindowAndTheirRotation) {
+  const Config gemma3 = Keys("gemma3").set("attention.sliding_window", uint32_t{512}).load();
+  EXPECT_TRUE(gemma3.is_windowed(4));
+  EXPECT_FALSE(gemma3.is_windowed(5));
+  EXPECT_EQ(gemma3.first_attended(4, 511), 0);
+  EXPECT_EQ(gemma3.first_attended(4, 512), 1);
+  EXPECT_EQ(gemma3.first_attended(5, 512), 0);
+  EXPECT_EQ(gemma3.local_rope.freq_base, 10000.0f);
+  EXPECT_TRUE(gemma3.has_local_rope());
+  const Config no_window = Keys("gemma3").load();
+  EXPECT_FALSE(no_window.is_windowed(0));
+  EXPECT_FALSE(no_window.has_local_rope());
+  const Config gemma2 = Keys("gemma2").load();
+  EXPECT_EQ(gemma2.window, 4096);
+  EXPECT_TRUE(gemma2.is_windowed(0));
+  EXPECT_FALSE(gemma2.is_windowed(1));
+  EXPECT_EQ(gemma2.attn_softcap, 50.0f);
+  EXPECT_EQ(gemma2.final_softcap, 30.0f);
+  EXPECT_EQ(gemma2.embedding_scale, 16.0f);
+  Keys large("gemma3");
+  large.set("block_count", uint32_t{62}).set("attention.key_length", uint32_t{64});
+  EXPECT_EQ(large.set("attention.value_length", uint32_t{64}).load().attention_scale, 1.0f / std::sqrt(32.0f));
+}
+
+TEST(LoadConfig, RefusesWindowsAndCapsThatAreNotComputed) {
+  expect_refusal(Keys("gemma3").set("attn_logit_softcapping", 50.0f), ErrorCode::kUnsupported,
+                 {"gemma3.attn_logit_softcapping", "50"});
+  expect_refusal(Keys("gemma2").set("final_logit_softcapping", kNaN), ErrorCode::kBadFile,
+                 {"gemma2.final_logit_softcapping", "nan"});
+  expect_refusal(Keys("gemma2").set("rope.freq_base_swa", 20000.0f), ErrorCode::kUnsupported,
+                 {"gemma2.rope.freq_base_swa", "20000"});
+  expect_refusal(
+      Keys("gemma3").set("attention.sliding_window_pattern", gguf::ArrayValue(std::vector<uint32_t>{1, 0, 1, 1})),
+      ErrorCode::kUnsupported, {"gemma3.attention.sliding_window_pattern", "list"});
+  expect_refusal(Keys("qwen3").set("attention.sliding_window", uint32_t{512}), ErrorCode::kUnsupported,
+                 {"qwen3.attention.sliding_window"});
+}
+
 TEST(LoadConfig, KnowsTheLayersWithoutARotation) {
   const Config c = Keys("smollm3").load();
   EXPECT_TRUE(c.is_rotated(2));

@@ -27,6 +27,32 @@ constexpr std::array kFamilies = {
            .qk_norm = QkNorm::kWholeRow,
            .pre_norms = false,
            .post_norms = true},
+    // Gemma Team 2024, "Gemma 2": norms before and after, windows in every other layer, capped scores and logits.
+    Family{.name = "gemma2",
+           .pairing = RopePairing::kHalves,
+           .post_norms = true,
+           .embedding_by_width = true,
+           .activation = Activation::kGelu,
+           .window_pattern = 2,
+           .default_window = 4096,
+           .attn_softcap = 50.0f,
+           .final_softcap = 30.0f,
+           .wide_query_layers = 46,
+           .trace = {.attn_added = kSaOut, .scaled_embedding = kInpScaled}},
+    // Gemma Team 2025, "Gemma 3": norms of query and key heads instead of capped scores, a window in five of six
+    // layers,
+    // which rotate with a base of their own.
+    Family{.name = "gemma3",
+           .pairing = RopePairing::kHalves,
+           .qk_norm = QkNorm::kEachHead,
+           .post_norms = true,
+           .embedding_by_width = true,
+           .activation = Activation::kGelu,
+           .window_pattern = 6,
+           .local_freq_base = 10000.0f,
+           .final_softcap = 0.0f,
+           .wide_query_layers = 62,
+           .trace = {.attn_added = kSaOut, .scaled_embedding = kInpScaled, .numbered_ffn_post_norm = true}},
 };
 
 }  // namespace

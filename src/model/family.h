@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,15 +23,29 @@ struct TraceNames {
   bool numbered_ffn_post_norm = false;  // ffn_post_norm-3, or ffn_post_norm in every layer
 };
 
+// What the gate of the feed-forward goes through.
+enum class Activation { kSilu, kGelu };
+
 struct Family {
   std::string_view name;           // value of general.architecture
   kernels::RopePairing pairing;    // which elements of a head rotate together
   bool requires_qkv_bias = false;  // attn_{q,k,v}.bias must be there (qwen2); elsewhere they are optional
   QkNorm qk_norm = QkNorm::kNone;
-  bool pre_norms = true;        // before attention and feed-forward
-  bool post_norms = false;      // of their results, before these are added to the residual stream
-  int64_t unrotated_every = 0;  // every so-manieth layer has no rotation; 0: no layer
-  bool has_scales = false;      // embedding_scale, residual_scale and logit_scale
+  bool pre_norms = true;            // before attention and feed-forward
+  bool post_norms = false;          // of their results, before these are added to the residual stream
+  int64_t unrotated_every = 0;      // every so-manieth layer has no rotation; 0: no layer
+  bool has_scales = false;          // embedding_scale, residual_scale and logit_scale
+  bool embedding_by_width = false;  // embeddings times sqrt(embedding_length)
+  Activation activation = Activation::kSilu;
+  // All layers but every so-manieth attend to the last attention.sliding_window positions; 0: the family has no
+  // windows.
+  int64_t window_pattern = 0;
+  int64_t default_window = 0;
+  float local_freq_base = 0.0f;  // the windowed layers' rotation has a base of its own and no scaling; 0: that of all
+  // Defaults of {attn,final}_logit_softcapping; none: the family does not have it.
+  std::optional<float> attn_softcap = {};
+  std::optional<float> final_softcap = {};
+  int64_t wide_query_layers = 0;  // the model with so many layers scales scores by 1 / sqrt(width / heads)
   TraceNames trace = {};
 };
 

@@ -43,7 +43,9 @@ void embed(const Step& step, exec::Member& me) noexcept {
   for (int64_t row = mine.begin; row < mine.end; ++row) {
     const BatchRow& entry = step.batch[static_cast<size_t>(row)];
     look_up(step, entry.token, step.work.x.data() + row * c.n_embd, me);
-    step.model.rope.fill(entry.position, step.work.cos_sin.data() + row * c.rope.n_rot);
+    float* angles = step.work.cos_sin.data() + row * c.n_angles();
+    step.model.rope.fill(entry.position, angles);
+    if (c.has_local_rope()) step.model.local_rope.fill(entry.position, angles + c.rope.n_rot);
   }
   if (c.embedding_scale != 1.0f) return scale_embeddings(step, mine, me);
   me.sync();

@@ -70,7 +70,13 @@ void head(const Step& step, exec::Member& me) noexcept {
     for (int64_t row = 0; row < step.n_wanted; ++row)
       multiply(step.work.logits.data() + row * c.n_vocab + mine.begin, mine.end - mine.begin, c.logit_factor);
   }
-  const std::string_view op = c.logit_factor != 1.0f ? "SCALE" : "";
+  if (c.final_softcap != 0.0f) {
+    for (int64_t row = 0; row < step.n_wanted; ++row) {
+      float* logits = step.work.logits.data() + row * c.n_vocab;
+      step.kernels().softcap(logits + mine.begin, mine.end - mine.begin, c.final_softcap);
+    }
+  }
+  const std::string_view op = c.logit_factor != 1.0f || c.final_softcap != 0.0f ? "SCALE" : "";
   show(step, {kResultOutput, c.n_layers, step.work.logits.data(), c.n_vocab, c.n_vocab, op}, me);
   for (int64_t row = 0; row < step.n_wanted; ++row) {
     const float* logits = step.work.logits.data() + row * c.n_vocab;

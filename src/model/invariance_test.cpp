@@ -36,7 +36,10 @@ std::vector<Variant> variants() {
           {"qwen3", Compute::kFast, CacheType::kF16, true, "qwen3"},
           {"smollm3", Compute::kFast, CacheType::kF16, true, "smollm3"},
           {"granite", Compute::kFast, CacheType::kF16, true, "granite"},
-          {"olmo2", Compute::kFast, CacheType::kF16, true, "olmo2"}};
+          {"olmo2", Compute::kFast, CacheType::kF16, true, "olmo2"},
+          {"gemma2", Compute::kFast, CacheType::kF16, true, "gemma2"},
+          {"gemma2_cache8", Compute::kFast, CacheType::kQ8_0, true, "gemma2"},
+          {"gemma3", Compute::kExact, CacheType::kF32, true, "gemma3"}};
 }
 
 bool same_bits(std::span<const float> a, std::span<const float> b) {
@@ -49,6 +52,7 @@ class Invariance : public testing::TestWithParam<Variant> {
     forge::TinyShape shape = GetParam().quantized ? forge::tiny_quantized(forge::tiny_llama()) : forge::tiny_qwen2();
     if (!GetParam().family.empty()) shape.arch = GetParam().family;
     shape.n_layers = shape.arch == "smollm3" ? 4 : 2;  // one of them without a rotation
+    if (shape.arch == "gemma3") shape.n_layers = 6;    // one of them without a window
     shape.n_ff = GetParam().quantized ? 256 : 352;
     path_ = forge::test_file("tiny.gguf");
     forge::TinyModel(shape).write(path_);

@@ -51,7 +51,8 @@ void layer(Step& step, int64_t index, exec::Member& me) noexcept {
   linear_gated(step, w.gate, w.up, ffn_in, index, me);
   me.sync();
 
-  const auto hidden = quantize(step, work.gate.data(), c.n_ff, index, kFfnHidden, me);
+  const Site activated = c.family->activation == Activation::kSilu ? kFfnHidden : kFfnHiddenGelu;
+  const auto hidden = quantize(step, work.gate.data(), c.n_ff, index, activated, me);
   linear_add(step, w.down, hidden, index, kFfnOut, me);
   add_product(step, w.ffn_post_norm, index, kFfnPostNorm, me);
   me.sync();

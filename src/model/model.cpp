@@ -14,7 +14,9 @@ Model load_model(const gguf::ModelFile& file, int64_t n_vocab, const ModelOption
   }
   Weights weights = load_weights(file, config, kernels.packed, team, options.progress);
   RopeTable rope(config.rope, weights.rope_factors);
-  return {config, std::move(weights), std::move(rope), &kernels, options.compute, options.cache_type};
+  RopeTable local_rope(config.local_rope, {});
+  return {config,   std::move(weights), std::move(rope),   std::move(local_rope),
+          &kernels, options.compute,    options.cache_type};
 }
 
 exec::KvCache::Shape cache_shape(const Model& model, int64_t max_positions) {

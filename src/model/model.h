@@ -22,6 +22,7 @@ struct Model {
   Config config;
   Weights weights;
   RopeTable rope;
+  RopeTable local_rope;  // of windowed layers
   const kernels::KernelTable* kernels;
   Compute compute;
   kernels::CacheType cache_type;

@@ -56,7 +56,8 @@ std::vector<float> last_logits(forge::ModelRun& run, const std::vector<int32_t>&
 TEST(Observer, ChangesNoBitOfTheLogits) {
   for (const auto& shape : {two_layers(forge::tiny_qwen2()), two_layers(forge::tiny_quantized(forge::tiny_llama())),
                             two_layers(forge::tiny_family("qwen3")), two_layers(forge::tiny_family("granite")),
-                            two_layers(forge::tiny_family("olmo2"))}) {
+                            two_layers(forge::tiny_family("olmo2")), two_layers(forge::tiny_family("gemma2")),
+                            two_layers(forge::tiny_family("gemma3"))}) {
     const auto tokens = forge::random_tokens(19, shape.n_vocab, 3);
     for (const auto compute : {Compute::kFast, Compute::kExact}) {
       const Model model = forge::load_model(written(shape), {.compute = compute});
@@ -67,7 +68,8 @@ TEST(Observer, ChangesNoBitOfTheLogits) {
           Recorder recorder;
           run.set_observer(&recorder);
           EXPECT_EQ(run.logits(tokens, chunk), alone);
-          const Seen& result = recorder.find("result_output", shape.arch == "granite" ? "SCALE" : "MUL_MAT");
+          const Seen& result =
+              recorder.find("result_output", shape.arch == "granite" || shape.arch == "gemma2" ? "SCALE" : "MUL_MAT");
           EXPECT_EQ(result.data, std::vector<float>(alone.begin(), alone.begin() + std::ssize(result.data)));
         }
       }
@@ -113,6 +115,33 @@ TEST(Observer, SeesTheLayerInTheOrderAndUnderTheNamesOfLlamaCpp) {
   }
   for (const std::string name : {"norm RMS_NORM", "result_norm MUL", "result_output MUL_MAT"}) wanted.push_back(name);
   EXPECT_EQ(names, wanted);
+}
+
+TEST(Observer, SeesALayerWithMoreNormsUnderTheNamesOfLlamaCpp) {
+  forge::TinyShape shape = two_layers(forge::tiny_family("gemma3"));
+  const Model model = forge::load_model(written(shape));
+  forge::ModelRun run(model, 2, 5, 5);
+  Recorder recorder;
+  run.set_observer(&recorder);
+  last_logits(run, forge::random_tokens(5, shape.n_vocab, 3));
+  std::vector<std::string> names;
+  for (const Seen& seen : recorder.all) names.push_back(seen.name + " " + seen.op);
+  std::vector<std::string> wanted = {"embd GET_ROWS", "inp_scaled SCALE"};
+  for (const std::string layer : {"-0 ", "-1 "}) {
+    for (const std::string name :
+         {"norm/RMS_NORM",   "attn_norm/MUL",   "Qcur/MUL_MAT",     "norm/RMS_NORM",     "Qcur_normed/MUL",
+          "Qcur/ROPE",       "Kcur/MUL_MAT",    "norm/RMS_NORM",    "Kcur_normed/MUL",   "Kcur/ROPE",
+          "Vcur/MUL_MAT",    "kqv_out/CONT",    "attn_out/MUL_MAT", "norm/RMS_NORM",     "attn_post_norm/MUL",
+          "sa_out/ADD",      "norm/RMS_NORM",   "ffn_norm/MUL",     "ffn_gate/MUL_MAT",  "ffn_up/MUL_MAT",
+          "ffn_geglu/GEGLU", "ffn_out/MUL_MAT", "norm RMS_NORM",    "ffn_post_norm/MUL", "l_out/ADD"}) {
+      const size_t slash = name.find('/');
+      wanted.push_back(slash == name.npos ? name : name.substr(0, slash) + layer + name.substr(slash + 1));
+    }
+  }
+  for (const std::string name : {"norm RMS_NORM", "result_norm MUL", "result_output MUL_MAT"}) wanted.push_back(name);
+  EXPECT_EQ(names, wanted);
+  EXPECT_EQ(recorder.find("Qcur_normed-1", "MUL").ne, (std::array<int64_t, 4>{32, 8, 5, 1}));
+  EXPECT_EQ(recorder.find("attn_post_norm-1", "MUL").ne, (std::array<int64_t, 4>{256, 1, 1, 1}));
 }
 
 TEST(Observer, SeesAfterTheLastAttentionOnlyTheRowsThatWantLogits) {

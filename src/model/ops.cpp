@@ -202,9 +202,11 @@ void linear_gated(const Step& step, const Matrix& gate, const Matrix& up, const 
   show(step, {kFfnGate, layer, step.work.gate.data(), width, width}, me);
   product(step, up, a, {step.work.up.data(), width, false}, rows, me);
   show(step, {kFfnUp, layer, step.work.up.data(), width, width}, me);
+  const kernels::KernelTable& kernels = step.kernels();
+  const auto gated = step.config().family->activation == Activation::kSilu ? kernels.swiglu : kernels.geglu;
   for (int64_t t = 0; t < a.n_tokens; ++t) {
     float* g = step.work.gate.data() + t * width + rows.begin;
-    step.kernels().swiglu(g, step.work.up.data() + t * width + rows.begin, rows.end - rows.begin, g);
+    gated(g, step.work.up.data() + t * width + rows.begin, rows.end - rows.begin, g);
   }
 }
 

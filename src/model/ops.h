@@ -56,7 +56,7 @@ void linear_rows(const Step& step, const Matrix& w, const Vector& bias, const ke
 // out[t, r] += bias[r], for given rows r; nothing where there is no bias.
 void add_bias(const Step& step, const Vector& bias, float* out, exec::Range rows) noexcept;
 
-// work.gate = silu(gate x a) * (up x a), for this member's rows.
+// work.gate = activation(gate x a) * (up x a), for this member's rows.
 void linear_gated(const Step& step, const Matrix& gate, const Matrix& up, const kernels::Activations& a, int64_t layer,
                   exec::Member& me) noexcept;
 

@@ -49,7 +49,7 @@ int64_t scratch_bytes(const Config& c, int64_t batch) {
 
 uint64_t arena_bytes(const Config& c, int n_members, int64_t batch, int64_t logits, int64_t chunks) {
   const int64_t split = split_rows(c, n_members, batch);
-  const int64_t per_row = c.n_embd + 2 * c.q_width() + 2 * c.kv_width() + 2 * c.n_ff + c.rope.n_rot;
+  const int64_t per_row = c.n_embd + 2 * c.q_width() + 2 * c.kv_width() + 2 * c.n_ff + c.n_angles();
   constexpr uint64_t kArrays = 16;
   return array_bytes<float>(batch * per_row) + array_bytes<float>(logits * c.n_vocab) +
          array_bytes<HeadShare>(logits * n_members) + array_bytes<int64_t>(batch) +
@@ -75,7 +75,7 @@ Workspace::Workspace(const Config& c, int n_members, int64_t batch, int64_t logi
       heads(arena.take<float>(batch * c.q_width())),
       gate(arena.take<float>(batch * c.n_ff)),
       up(arena.take<float>(batch * c.n_ff)),
-      cos_sin(arena.take<float>(batch * c.rope.n_rot)),
+      cos_sin(arena.take<float>(batch * c.n_angles())),
       logits(arena.take<float>(logits_rows * c.n_vocab)),
       head_shares(arena.take<HeadShare>(logits_rows * n_members)),
       wanted(arena.take<int64_t>(batch)),

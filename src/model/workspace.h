@@ -53,7 +53,7 @@ struct Workspace {
   std::span<float> heads;            // [max_batch, n_heads * head_dim]: attention's result
   std::span<float> gate;             // [max_batch, n_ff]
   std::span<float> up;               // [max_batch, n_ff]
-  std::span<float> cos_sin;          // [max_batch, n_rot]
+  std::span<float> cos_sin;          // [max_batch, n_angles]
   std::span<float> logits;           // [max_logits, n_vocab]
   std::span<HeadShare> head_shares;  // [max_logits, n_members]
   std::span<int64_t> wanted;         // [max_batch]: the rows that want logits

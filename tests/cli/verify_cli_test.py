@@ -23,11 +23,15 @@ def golden(*parts):
     return pathlib.Path(folder, *parts)
 
 
-def smollm2():
+def downloaded(name):
     folder = os.environ.get("LOCKSTEP_MODELS")
     if not folder:
         raise unittest.SkipTest("needs the folder that LOCKSTEP_MODELS names")
-    return pathlib.Path(folder, "SmolLM2-135M-Instruct.Q4_1.gguf")
+    return pathlib.Path(folder, name)
+
+
+def smollm2():
+    return downloaded("SmolLM2-135M-Instruct.Q4_1.gguf")
 
 
 class InFolder(ProgramTest):
@@ -179,13 +183,13 @@ class VerifyAgainst(InFolder):
 
 
 class Golden(InFolder):
-    def check(self, model, reference, n_tensors, *options):
-        process = run("verify", model, "--against", reference, "--json", *options)
+    def check(self, model, reference, n_tensors, *options, tolerance=2e-5):
+        process = run("verify", model, "--against", reference, "--json", "--tolerance", str(tolerance), *options)
         report = json.loads(process.stdout_bytes)
         self.assertEqual(process.returncode, DONE, report)
         self.assertEqual(report["tensors"], n_tensors)
         self.assertEqual(report["unmatched"], [])
-        self.assertLessEqual(report["worst"]["rel"], 2e-5)
+        self.assertLessEqual(report["worst"]["rel"], tolerance)
 
     def test_small_models_are_equal_to_llama_cpp(self):
         for name, per_layer in (("mini-llama", PER_LAYER), ("mini-qwen2", PER_LAYER + 3)):
@@ -197,6 +201,12 @@ class Golden(InFolder):
         self.check(smollm2(), golden("smollm2", "SmolLM2-135M-Instruct.F32.trace.jsonl"), 514)
         self.check(smollm2(), golden("smollm2", "SmolLM2-135M-Instruct.F32.eval-callback.log"), 514,
                    "-p", "The capital of France is")
+
+    def test_gemma_3_is_equal_to_llama_cpp(self):
+        # Its GELU goes through half precision (NUMERICS.md): a value that is one ulp off may be rounded to the other side.
+        # With llama.cpp's own table in the place of ours the worst is as far off.
+        self.check(downloaded("gemma-3-270m-q4_k_m.gguf"), golden("gemma3", "gemma3-270m.F32.trace.jsonl"),
+                   (PER_LAYER + 8) * 18 + 5, tolerance=3e-3)
 
     def test_no_beginning_of_a_log_is_equal(self):
         log = golden("smollm2", "SmolLM2-135M-Instruct.F32.eval-callback.log").read_bytes()

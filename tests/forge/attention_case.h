@@ -22,20 +22,23 @@ struct AttentionCase {
   std::vector<float> q;       // [n_group, head_dim]
   std::vector<float> keys;    // [n_positions, head_dim]
   std::vector<float> values;  // [n_positions, head_dim]
+  int64_t first_position = 0;
+  float softcap = 0.0f;
 
-  // Positions past n_positions hold NaN, as another sequence's leftovers might: they must not matter.
+  // Positions past n_positions, and before first_position, hold NaN, as another sequence's leftovers might: they must
+  // not matter.
   [[nodiscard]] AttentionResult run(const kernels::KernelTable& table) const {
     const auto chunk_bytes = static_cast<size_t>(kernels::cache_chunk_bytes(type, head_dim));
     AttentionResult result = {std::vector<uint8_t>(chunk_bytes, 0xff), std::vector<uint8_t>(chunk_bytes, 0xff), {}, {}};
-    for (int64_t p = 0; p < n_positions; ++p) {
+    for (int64_t p = first_position; p < n_positions; ++p) {
       table.append_k[static_cast<int>(type)](result.k.data(), p, keys.data() + p * head_dim, head_dim);
       table.append_v[static_cast<int>(type)](result.v.data(), p, values.data() + p * head_dim, head_dim);
     }
     std::vector<kernels::AttentionPartial> partial(static_cast<size_t>(n_group));
     result.o.assign(q.size(), std::numeric_limits<float>::quiet_NaN());
-    table.attend_chunk[static_cast<int>(type)](
-        {q.data(), n_group, head_dim, result.k.data(), result.v.data(), n_positions, scale, result.k.data()},
-        partial.data(), result.o.data());
+    table.attend_chunk[static_cast<int>(type)]({q.data(), n_group, head_dim, result.k.data(), result.v.data(),
+                                                n_positions, scale, result.k.data(), first_position, softcap},
+                                               partial.data(), result.o.data());
     for (const kernels::AttentionPartial& p : partial)
       result.max_and_sum.insert(result.max_and_sum.end(), {p.max, p.sum});
     return result;
@@ -51,7 +54,9 @@ inline AttentionCase random_attention(kernels::CacheType type, int64_t head_dim,
           1.0f / std::sqrt(static_cast<float>(head_dim)),
           random.normals(n_group * head_dim, 2.0f),
           random.normals(n_positions * head_dim, 2.0f),
-          random.normals(n_positions * head_dim)};
+          random.normals(n_positions * head_dim),
+          0,
+          0.0f};
 }
 
 }  // namespace lockstep::forge

@@ -128,6 +128,7 @@ class TinyModel {
     set("attention.layer_norm_rms_epsilon", shape_.eps);
     set("rope.freq_base", shape_.freq_base);
     set("rope.dimension_count", u32(shape_.head_dim));
+    if (model::find_family(shape_.arch).window_pattern > 0) set("attention.sliding_window", u32(40));
     if (model::find_family(shape_.arch).has_scales) {
       set("logit_scale", 8.0f);
       set("embedding_scale", 12.0f);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,16 @@ inline std::vector<float> read_floats(const std::filesystem::path& path) {
 
 inline nlohmann::json read_json(const std::filesystem::path& path) {
   return nlohmann::json::parse(read_text_file(path));
+}
+
+// The lines of a JSONL file. LOCKSTEP_SHORT=1: two of them only.
+inline std::vector<nlohmann::json> read_json_lines(const std::filesystem::path& path) {
+  std::istringstream lines(read_text_file(path));
+  std::vector<nlohmann::json> parsed;
+  for (std::string line; std::getline(lines, line);) parsed.push_back(nlohmann::json::parse(line));
+  const char* is_short = std::getenv("LOCKSTEP_SHORT");
+  if (is_short != nullptr && *is_short == '1') parsed.resize(2);
+  return parsed;
 }
 
 }  // namespace lockstep::golden

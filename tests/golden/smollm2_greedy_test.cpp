@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <sstream>
 
 #include "engine/generate.h"
 #include "golden/golden_files.h"
@@ -18,15 +17,6 @@ using nlohmann::json;
 
 constexpr int64_t kMostTokens = 64;
 constexpr const char* kModelFile = "SmolLM2-135M-Instruct.Q4_1.gguf";
-
-std::vector<json> read_lines(const std::filesystem::path& path) {
-  std::istringstream lines(read_text_file(path));
-  std::vector<json> parsed;
-  for (std::string line; std::getline(lines, line);) parsed.push_back(json::parse(line));
-  const char* is_short = std::getenv("LOCKSTEP_SHORT");
-  if (is_short != nullptr && *is_short == '1') parsed.resize(2);
-  return parsed;
-}
 
 std::vector<TokenId> ids_of(const json& list) {
   return list.get<std::vector<TokenId>>();
@@ -59,7 +49,7 @@ engine::GenerateOptions greedy(int64_t n_predict = kMostTokens) {
 TEST_F(SmolLm2, AnswersEveryPromptTokenForToken) {
   const auto engine = load(2);
   engine::Session session(*engine);
-  const std::vector<json> prompts = read_lines(golden::project_data() / "smollm2/greedy.jsonl");
+  const std::vector<json> prompts = golden::read_json_lines(golden::project_data() / "smollm2/greedy.jsonl");
   ASSERT_GE(prompts.size(), 2u);
   for (const json& wanted : prompts) {
     const std::string text = wanted.at("text");
@@ -86,7 +76,7 @@ TEST_F(SmolLm2, HasTheEightBestLogitsOfEveryStepWithinTwoThousandths) {
   const auto engine = load(2);
   engine::Session session(*engine);
   double worst = 0;
-  for (const json& wanted : read_lines(folder / "smollm2/SmolLM2-135M-Instruct.F32.gen.jsonl")) {
+  for (const json& wanted : golden::read_json_lines(folder / "smollm2/SmolLM2-135M-Instruct.F32.gen.jsonl")) {
     std::vector<TokenId> tokens = ids_of(wanted.at("prompt_ids"));
     const auto n_prompt = static_cast<int64_t>(tokens.size());
     const std::vector<TokenId> generated = ids_of(wanted.at("ids"));

@@ -36,6 +36,8 @@ constexpr KernelTable body_table(const char* isa) {
   table.quantize = quantize_vector;
   table.rms_norm = rms_norm_vector;
   table.swiglu = swiglu_vector;
+  table.geglu = geglu_vector;
+  table.softcap = softcap_vector;
   table.add = add_vector;
   table.rope = rope;
   table.append_k[static_cast<int>(CacheType::kF16)] = append_k_f16;

@@ -60,7 +60,7 @@ LOCKSTEP_INLINE void score_blocks(const AttentionJob& job, const float* q, int64
 
 template <typename Element, int n_heads>
 LOCKSTEP_INLINE void all_scores(const AttentionJob& job, const float* q, float (*score)[kChunk]) {
-  int64_t p = 0;
+  int64_t p = job.first_position / kPositionsPerBlock * kPositionsPerBlock;
   for (; p + (kScoreBlocks - 1) * kPositionsPerBlock < job.n_positions; p += kScoreBlocks * kPositionsPerBlock) {
     float(*at)[kChunk] = reinterpret_cast<float(*)[kChunk]>(score[0] + p);
     score_blocks<Element, n_heads, kScoreBlocks>(job, q, p * job.head_dim, at);
@@ -71,9 +71,10 @@ LOCKSTEP_INLINE void all_scores(const AttentionJob& job, const float* q, float (
   }
 }
 
-// The largest of a head's scores; positions from n on count as minus infinity from here on.
-LOCKSTEP_INLINE float largest_score(float* score, int64_t n) {
-  for (int64_t p = n; p < kChunk; ++p) score[p] = -__builtin_inff();
+// The largest of a head's scores; positions that are not attended to count as minus infinity from here on.
+LOCKSTEP_INLINE float largest_score(const AttentionJob& job, float* score) {
+  for (int64_t p = 0; p < job.first_position; ++p) score[p] = -__builtin_inff();
+  for (int64_t p = job.n_positions; p < kChunk; ++p) score[p] = -__builtin_inff();
   Floats max = load(score);
   for (int64_t p = kLanes; p < kChunk; p += kLanes) max = larger(load(score + p), max);
   float lanes[kLanes];
@@ -119,7 +120,7 @@ struct QuantizedValues {
 
   explicit QuantizedValues(const AttentionJob& job)
       : v(static_cast<const int8_t*>(job.v)), n_groups(job.head_dim / kScaleGroup) {
-    for (int64_t i = 0; i < job.n_positions * n_groups; ++i) {
+    for (int64_t i = job.first_position * n_groups; i < job.n_positions * n_groups; ++i) {
       uint16_t half;
       __builtin_memcpy(&half, v + i * (kScaleGroup + 2), 2);
       scale[i] = f16_to_f32(half);
@@ -142,7 +143,7 @@ LOCKSTEP_INLINE void value_slice(const AttentionJob& job, const Values& values, 
     for (int i = 0; i < n_vectors; ++i) acc[g][i] = zero();
   }
   const std::byte* next = static_cast<const std::byte*>(job.next_k);
-  for (int64_t p = 0; p < job.n_positions; ++p) {
+  for (int64_t p = job.first_position; p < job.n_positions; ++p) {
     Floats value[n_vectors];
     prefetch(static_cast<const std::byte*>(job.v) + values.offset(p + 8, d));
     if (next != nullptr) prefetch_far(next + values.offset(p, d));
@@ -164,7 +165,11 @@ LOCKSTEP_INLINE void value_slice(const AttentionJob& job, const Values& values, 
 template <typename Values, int n_heads>
 LOCKSTEP_INLINE void weigh_values(const AttentionJob& job, const Values& values, int64_t first, float (*score)[kChunk],
                                   AttentionPartial* partial, float* o) {
-  for (int g = 0; g < n_heads; ++g) partial[first + g].max = largest_score(score[g], job.n_positions);
+  if (job.softcap != 0.0f) {
+    for (int g = 0; g < n_heads; ++g)
+      softcap_vector(score[g] + job.first_position, job.n_positions - job.first_position, job.softcap);
+  }
+  for (int g = 0; g < n_heads; ++g) partial[first + g].max = largest_score(job, score[g]);
   for (int g = 0; g < n_heads; ++g) partial[first + g].sum = weights_of(score[g], partial[first + g].max);
   constexpr int kWide = kValueVectors / n_heads >= 4 ? 4 : kValueVectors / n_heads >= 2 ? 2 : 1;
   int64_t d = 0;
@@ -216,7 +221,7 @@ struct QuantizedHeads {
                                d / kSumGroup,
                                n_heads};
     linear_fast<TensorType::kQ8_0>({{static_cast<const std::byte*>(job.k), row_bytes, kChunk, d},
-                                    0,
+                                    job.first_position / kPositionsPerBlock * kPositionsPerBlock,
                                     (job.n_positions + 15) / 16 * 16,
                                     heads,
                                     score[0],
@@ -225,7 +230,8 @@ struct QuantizedHeads {
                                     scratch});
     const Floats factor = splat(finite ? job.scale : __builtin_nanf(""));
     for (int g = 0; g < n_heads; ++g) {
-      for (int64_t p = 0; p < job.n_positions; p += kLanes) store(score[g] + p, load(score[g] + p) * factor);
+      for (int64_t p = job.first_position / kLanes * kLanes; p < job.n_positions; p += kLanes)
+        store(score[g] + p, load(score[g] + p) * factor);
     }
     weigh_values<QuantizedValues, n_heads>(job, values, first, score, partial, o);
   }

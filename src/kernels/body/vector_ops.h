@@ -41,6 +41,39 @@ LOCKSTEP_INLINE Floats exp_vector(Floats x) {
   return zero_below(scale_by_power(p, n), x, -87.3f);
 }
 
+LOCKSTEP_INLINE Floats tanh_vector(Floats x) {
+  const Floats clamped = larger(splat(-20.0f), smaller(splat(20.0f), x + x));
+  const Floats magic = splat(12582912.0f);
+  const Floats n = (clamped * splat(1.44269504088896341f) + magic) - magic;
+  const Floats minus_n = negate(n);
+  const Floats r = fma(minus_n, splat(-2.12194440e-4f), fma(minus_n, splat(0.693359375f), clamped));
+  Floats p = splat(1.98412698e-4f);
+  p = fma(p, r, splat(1.38888889e-3f));
+  p = fma(p, r, splat(8.33333333e-3f));
+  p = fma(p, r, splat(4.16666667e-2f));
+  p = fma(p, r, splat(1.66666667e-1f));
+  p = fma(p, r, splat(0.5f));
+  p = fma(p * r, r, r);
+  const Floats power = scale_by_power(splat(1.0f), n);
+  const Floats less_one = fma(power, p, power - splat(1.0f));
+  return less_one / (less_one + splat(2.0f));
+}
+
+LOCKSTEP_INLINE Floats round_to_f16(Floats x) {
+  uint16_t halves[kLanes];
+  store_f16(halves, x);
+  return load_f16(halves);
+}
+
+LOCKSTEP_INLINE Floats gelu_vector(Floats x) {
+  const Floats large = zero_below(x, x, 10.0f);
+  const Floats h = round_to_f16(x - large);
+  const Floats inner = fma(splat(0.044715f) * h, h, splat(1.0f));
+  const Floats bend = tanh_vector((splat(0.797884560802865356f) * h) * inner);
+  const Floats between = round_to_f16((splat(0.5f) * h) * (splat(1.0f) + bend));
+  return zero_below(between, x, -10.0f) + large;
+}
+
 // The end of a sum over 64 lanes that are held in four vectors.
 LOCKSTEP_INLINE float fold_four(const Floats (&lane)[4]) {
   return fold((lane[0] + lane[2]) + (lane[1] + lane[3]));
@@ -72,6 +105,17 @@ void swiglu_vector(const float* gate, const float* up, int64_t n, float* out) no
     const Floats g = load_some(gate + i, n - i);
     store_some(out + i, n - i, (g / (one + exp_vector(negate(g)))) * load_some(up + i, n - i));
   }
+}
+
+void geglu_vector(const float* gate, const float* up, int64_t n, float* out) noexcept {
+  for (int64_t i = 0; i < n; i += kLanes)
+    store_some(out + i, n - i, gelu_vector(load_some(gate + i, n - i)) * load_some(up + i, n - i));
+}
+
+void softcap_vector(float* x, int64_t n, float cap) noexcept {
+  const Floats inverse = splat(1.0f / cap);
+  for (int64_t i = 0; i < n; i += kLanes)
+    store_some(x + i, n - i, tanh_vector(load_some(x + i, n - i) * inverse) * splat(cap));
 }
 
 void add_vector(float* x, const float* y, int64_t n) noexcept {

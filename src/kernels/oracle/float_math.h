@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/half.h"
 #include "kernels/table.h"
 
 namespace lockstep::kernels {
@@ -54,6 +55,40 @@ inline float silu(float x) {
   return x / (1.0f + exp_f32(-x));
 }
 
+// tanh x, relative error below 4e-7, by e^(2x) - 1 = (2^n - 1) + 2^n (e^r - 1): near zero nothing cancels.
+inline float tanh_f32(float x) {
+  constexpr float kLog2E = 1.44269504088896341f;
+  constexpr float kLn2High = 0.693359375f;
+  constexpr float kLn2Low = -2.12194440e-4f;
+  const float twice = x + x;
+  const float below = twice > 20.0f ? 20.0f : twice;  // 1 from there on
+  const float clamped = below < -20.0f ? -20.0f : below;
+  const float n = round_even(clamped * kLog2E);
+  const float r = __builtin_fmaf(-n, kLn2Low, __builtin_fmaf(-n, kLn2High, clamped));
+  float p = 1.98412698e-4f;
+  p = __builtin_fmaf(p, r, 1.38888889e-3f);
+  p = __builtin_fmaf(p, r, 8.33333333e-3f);
+  p = __builtin_fmaf(p, r, 4.16666667e-2f);
+  p = __builtin_fmaf(p, r, 1.66666667e-1f);
+  p = __builtin_fmaf(p, r, 0.5f);
+  p = __builtin_fmaf(p * r, r, r);
+  const int32_t exponent = n == n ? static_cast<int32_t>(n) : 0;
+  const float power = __builtin_bit_cast(float, 0x3f800000u + (static_cast<uint32_t>(exponent) << 23));
+  const float less_one = __builtin_fmaf(power, p, power - 1.0f);
+  return less_one / (less_one + 2.0f);
+}
+
+// Hendrycks and Gimpel 2016, "Gaussian Error Linear Units", by tanh; between -10 and 10 of x rounded to f16, and
+// rounded to f16, as llama.cpp's table has it.
+inline float gelu(float x) {
+  const float large = x < 10.0f ? 0.0f : x;
+  const float h = f16_to_f32(f32_to_f16(x - large));
+  const float inner = __builtin_fmaf(0.044715f * h, h, 1.0f);
+  const float bend = tanh_f32((0.797884560802865356f * h) * inner);
+  const float between = f16_to_f32(f32_to_f16((0.5f * h) * (1.0f + bend)));
+  return (x < -10.0f ? 0.0f : between) + large;
+}
+
 // Zhang and Sennrich 2019, "Root Mean Square Layer Normalization"; eps inside the root.
 [[maybe_unused]] void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* out) noexcept {
   float lane[64] = {};
@@ -69,6 +104,16 @@ inline float silu(float x) {
 
 [[maybe_unused]] void swiglu(const float* gate, const float* up, int64_t n, float* out) noexcept {
   for (int64_t i = 0; i < n; ++i) out[i] = silu(gate[i]) * up[i];
+}
+
+[[maybe_unused]] void geglu(const float* gate, const float* up, int64_t n, float* out) noexcept {
+  for (int64_t i = 0; i < n; ++i) out[i] = gelu(gate[i]) * up[i];
+}
+
+// Gemma Team 2024, "Gemma 2": logits that stay between -cap and cap.
+[[maybe_unused]] void softcap(float* x, int64_t n, float cap) noexcept {
+  const float inverse = 1.0f / cap;
+  for (int64_t i = 0; i < n; ++i) x[i] = tanh_f32(x[i] * inverse) * cap;
 }
 
 [[maybe_unused]] void add(float* x, const float* y, int64_t n) noexcept {

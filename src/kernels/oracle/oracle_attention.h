@@ -40,8 +40,9 @@ void append_v(void* v, int64_t position, const float* head, int64_t head_dim) no
 // score[p] = (fma chain over d of q[d] * k[p, d]) * scale, for whole blocks of positions.
 template <typename Element>
 inline void scores(const AttentionJob& job, const float* q, float* score) {
-  const auto* k = static_cast<const typename Element::Stored*>(job.k);
-  for (int64_t p0 = 0; p0 < job.n_positions; p0 += kPositionsPerBlock, k += job.head_dim * kPositionsPerBlock) {
+  const int64_t begin = job.first_position / kPositionsPerBlock * kPositionsPerBlock;
+  const auto* k = static_cast<const typename Element::Stored*>(job.k) + begin * job.head_dim;
+  for (int64_t p0 = begin; p0 < job.n_positions; p0 += kPositionsPerBlock, k += job.head_dim * kPositionsPerBlock) {
     float s[kPositionsPerBlock] = {};
     for (int64_t d = 0; d < job.head_dim; ++d) {
       for (int64_t lane = 0; lane < kPositionsPerBlock; ++lane) {
@@ -52,13 +53,16 @@ inline void scores(const AttentionJob& job, const float* q, float* score) {
   }
 }
 
-// Scores become weights e^(s - max); returns maximum and sum.
-inline AttentionPartial softmax_weights(float* score, int64_t n) {
-  float max = score[0];
-  for (int64_t p = 1; p < n; ++p) max = score[p] > max ? score[p] : max;
+// Scores, capped where the job says so, become weights e^(s - max); returns maximum and sum.
+inline AttentionPartial softmax_weights(const AttentionJob& job, float* score) {
+  const int64_t first = job.first_position;
+  const int64_t n = job.n_positions;
+  if (job.softcap != 0.0f) softcap(score + first, n - first, job.softcap);
+  float max = score[first];
+  for (int64_t p = first + 1; p < n; ++p) max = score[p] > max ? score[p] : max;
   max += 0.0f;  // of -0 and +0, whichever came first, +0
   float lane[64] = {};
-  for (int64_t p = 0; p < n; ++p) {
+  for (int64_t p = first; p < n; ++p) {
     score[p] = exp_f32(score[p] - max);
     lane[p % 64] += score[p];
   }
@@ -70,10 +74,10 @@ void attend_chunk(const AttentionJob& job, AttentionPartial* partial, float* o) 
   for (int64_t g = 0; g < job.n_group; ++g, o += job.head_dim) {
     float weight[kChunk] = {};
     scores<Element>(job, job.q + g * job.head_dim, weight);
-    partial[g] = softmax_weights(weight, job.n_positions);
+    partial[g] = softmax_weights(job, weight);
     for (int64_t d = 0; d < job.head_dim; ++d) o[d] = 0.0f;
-    const auto* v = static_cast<const typename Element::Stored*>(job.v);
-    for (int64_t p = 0; p < job.n_positions; ++p, v += job.head_dim) {
+    const auto* v = static_cast<const typename Element::Stored*>(job.v) + job.first_position * job.head_dim;
+    for (int64_t p = job.first_position; p < job.n_positions; ++p, v += job.head_dim) {
       for (int64_t d = 0; d < job.head_dim; ++d) o[d] = __builtin_fmaf(weight[p], Element::load(v[d]), o[d]);
     }
   }
@@ -131,7 +135,7 @@ inline void scores_q8(const AttentionJob& job, const float* q, float* score) {
   QuantizedQuery query;
   const bool finite = quantize(q, job.head_dim, query.q, query.scale, query.sum);
   const int64_t n_groups = job.head_dim / kScaleGroup;
-  for (int64_t p = 0; p < job.n_positions; ++p) {
+  for (int64_t p = job.first_position; p < job.n_positions; ++p) {
     const auto* unit = static_cast<const uint8_t*>(job.k) + p / kPositionsPerBlock * n_groups * kCachedUnit;
     const int64_t lane = p % kPositionsPerBlock;
     float acc = finite ? 0.0f : __builtin_nanf("");
@@ -153,10 +157,10 @@ inline void scores_q8(const AttentionJob& job, const float* q, float* score) {
   for (int64_t h = 0; h < job.n_group; ++h, o += job.head_dim) {
     float weight[kChunk] = {};
     scores_q8(job, job.q + h * job.head_dim, weight);
-    partial[h] = softmax_weights(weight, job.n_positions);
+    partial[h] = softmax_weights(job, weight);
     for (int64_t d = 0; d < job.head_dim; ++d) o[d] = 0.0f;
-    const auto* block = static_cast<const uint8_t*>(job.v);
-    for (int64_t p = 0; p < job.n_positions; ++p) {
+    const auto* block = static_cast<const uint8_t*>(job.v) + job.first_position * n_groups * (kScaleGroup + 2);
+    for (int64_t p = job.first_position; p < job.n_positions; ++p) {
       for (int64_t g = 0; g < n_groups; ++g, block += kScaleGroup + 2) {
         uint16_t half;
         __builtin_memcpy(&half, block, 2);

@@ -48,6 +48,8 @@ constexpr KernelTable oracle_table(const char* isa) {
   table.quantize = quantize;
   table.rms_norm = rms_norm;
   table.swiglu = swiglu;
+  table.geglu = geglu;
+  table.softcap = softcap;
   table.add = add;
   table.rope = rope;
   table.append_k[static_cast<int>(CacheType::kF16)] = append_k<F16Element>;

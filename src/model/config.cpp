@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/exp64.h"
 
 namespace lockstep::model {
 namespace {
@@ -59,11 +60,11 @@ class Keys {
   std::string prefix_;
 };
 
-float linear_freq_scale(const Keys& keys) {
+float freq_scale(const Keys& keys) {
   const std::string* type = keys.metadata().find_string(keys.full("rope.scaling.type"));
-  if (type != nullptr && *type != "none" && *type != "linear") {
-    fail(ErrorCode::kUnsupported, "{} \"{}\" is not supported; supported: none, linear", keys.full("rope.scaling.type"),
-         printable(*type));
+  if (type != nullptr && *type != "none" && *type != "linear" && *type != "yarn") {
+    fail(ErrorCode::kUnsupported, "{} \"{}\" is not supported; supported: none, linear, yarn",
+         keys.full("rope.scaling.type"), printable(*type));
   }
   if (type != nullptr && *type == "none") return 1.0f;
   const float old_factor = keys.optional_float("rope.scale_linear", 1.0f);
@@ -73,7 +74,39 @@ float linear_freq_scale(const Keys& keys) {
   return factor == 0.0f ? 1.0f : 1.0f / factor;  // 0 is written by some converters for "no scaling"
 }
 
-RopeConfig load_rope(const Keys& keys, int64_t head_dim) {
+float positive(const Keys& keys, std::string_view name, float absent) {
+  const float value = keys.optional_float(name, absent);
+  if (!std::isfinite(value) || value <= 0.0f)
+    fail(ErrorCode::kBadFile, "{} is {}, expected above 0", keys.full(name), value);
+  return value;
+}
+
+// The pair that turns `turns` times within the original context.
+double ramp_pair(const RopeConfig& rope, int64_t original_context, double turns) {
+  constexpr double kTwoPi = 6.283185307179586;
+  const double wavelengths = static_cast<double>(original_context) / (turns * kTwoPi);
+  return static_cast<double>(rope.n_rot) * log64(wavelengths) / (2 * log64(double{rope.freq_base}));
+}
+
+// Peng et al. 2023, "YaRN"; bounds rounded outwards, and the magnitude's logarithm, as in llama.cpp.
+void load_yarn(const Keys& keys, int64_t context_length, RopeConfig& rope) {
+  const std::string* type = keys.metadata().find_string(keys.full("rope.scaling.type"));
+  rope.magnitude = positive(keys, "rope.scaling.attn_factor", 1.0f);
+  rope.has_ramp = type != nullptr && *type == "yarn";
+  if (!rope.has_ramp) return;
+  if (rope.freq_base == 1.0f)
+    fail(ErrorCode::kBadFile, "{} is 1, with which no pair turns faster than another", keys.full("rope.freq_base"));
+  const int64_t original = keys.optional("rope.scaling.original_context_length", context_length, kMaxContext);
+  const double fast = double{positive(keys, "rope.scaling.yarn_beta_fast", 32.0f)};
+  const double slow = double{positive(keys, "rope.scaling.yarn_beta_slow", 1.0f)};
+  rope.ramp_begin = static_cast<float>(std::max(0.0, std::floor(ramp_pair(rope, original, fast))));
+  rope.ramp_end =
+      static_cast<float>(std::min(static_cast<double>(rope.n_rot - 1), std::ceil(ramp_pair(rope, original, slow))));
+  const double factor = 1.0 / double{rope.freq_scale};
+  if (factor > 1.0) rope.magnitude *= static_cast<float>(1.0 + 0.1 * log64(factor));
+}
+
+RopeConfig load_rope(const Keys& keys, int64_t head_dim, int64_t context_length) {
   RopeConfig rope = {};
   rope.n_rot = keys.optional("rope.dimension_count", head_dim, kMaxWidth);
   if (rope.n_rot != head_dim) {
@@ -85,7 +118,8 @@ RopeConfig load_rope(const Keys& keys, int64_t head_dim) {
   if (!std::isfinite(rope.freq_base) || rope.freq_base <= 0.0f) {
     fail(ErrorCode::kBadFile, "{} is {}, expected above 0", keys.full("rope.freq_base"), rope.freq_base);
   }
-  rope.freq_scale = linear_freq_scale(keys);
+  rope.freq_scale = freq_scale(keys);
+  load_yarn(keys, context_length, rope);
   return rope;
 }
 
@@ -119,10 +153,13 @@ void refuse_unknown_arithmetic(const Keys& keys, const Family& family) {
   if (family.local_freq_base == 0.0f && local_base != 0.0f && local_base != base)
     fail(ErrorCode::kUnsupported, "{} is {}, which is not supported for this architecture",
          keys.full("rope.freq_base_swa"), local_base);
-  const float attention_factor = keys.optional_float("rope.scaling.attn_factor", 1.0f);
-  if (attention_factor != 1.0f)
-    fail(ErrorCode::kUnsupported, "{} is {}, which is not supported", keys.full("rope.scaling.attn_factor"),
-         attention_factor);
+  constexpr std::array<std::pair<std::string_view, float>, 3> kYarn = {{{"rope.scaling.yarn_ext_factor", 1.0f},
+                                                                        {"rope.scaling.yarn_attn_factor", 1.0f},
+                                                                        {"rope.scaling.yarn_log_multiplier", 0.0f}}};
+  for (const auto& [name, usual] : kYarn) {
+    const float value = keys.optional_float(name, usual);
+    if (value != usual) fail(ErrorCode::kUnsupported, "{} is {}, which is not supported", keys.full(name), value);
+  }
   const auto causal = keys.metadata().find_bool(keys.full("attention.causal"));
   if (causal && !*causal)
     fail(ErrorCode::kUnsupported, "{} is false, which is not supported", keys.full("attention.causal"));
@@ -188,6 +225,7 @@ void load_window(const Keys& keys, Config& c) {
   c.window_pattern = keys.optional("attention.sliding_window_pattern", family.window_pattern, kMaxLayers);
   if (family.local_freq_base == 0.0f) return;
   c.local_rope.freq_scale = 1.0f;
+  c.local_rope.has_ramp = false;
   c.local_rope.freq_base = keys.optional_float("rope.freq_base_swa", family.local_freq_base);
   if (!std::isfinite(c.local_rope.freq_base) || c.local_rope.freq_base <= 0.0f)
     fail(ErrorCode::kBadFile, "{} is {}, expected above 0", keys.full("rope.freq_base_swa"), c.local_rope.freq_base);
@@ -221,7 +259,7 @@ Config load_config(const gguf::Metadata& metadata, int64_t n_vocab) {
   c.rms_eps = metadata.get_float(eps_key);
   if (!std::isfinite(c.rms_eps) || c.rms_eps <= 0.0f)
     fail(ErrorCode::kBadFile, "{} is {}, expected above 0", eps_key, c.rms_eps);
-  c.rope = load_rope(keys, c.head_dim);
+  c.rope = load_rope(keys, c.head_dim, c.context_length);
   load_window(keys, c);
   load_softcaps(keys, c);
   load_scales(keys, c);

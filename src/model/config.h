@@ -11,11 +11,15 @@
 namespace lockstep::model {
 
 // How positions become angles: theta_i = position * freq_scale * freq_base^(-2i / n_rot), divided by the model's own
-// frequency factors where it has them (Llama 3.1).
+// frequency factors where it has them (Llama 3.1). With a ramp (YaRN, Peng et al. 2023), pairs up to ramp_begin are not
+// scaled, those from ramp_end on wholly, those between in part.
 struct RopeConfig {
   int64_t n_rot;  // rotated elements of a head, even, at most head_dim
   float freq_base;
-  float freq_scale;  // 1 / linear scaling factor
+  float freq_scale;  // 1 / scaling factor
+  bool has_ramp;
+  float ramp_begin, ramp_end;
+  float magnitude;  // of the rotated vectors
 };
 
 struct Config {

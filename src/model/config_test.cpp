@@ -215,10 +215,29 @@ TEST(LoadConfig, KnowsTheLayersWithoutARotation) {
   EXPECT_FALSE(granite.load().is_rotated(0));
 }
 
-TEST(LoadConfig, RefusesAnAttentionFactorOfScaledRotationRatherThanIgnoringIt) {
-  EXPECT_EQ(Keys().set("rope.scaling.attn_factor", 1.0f).load().n_layers, 4);
-  expect_refusal(Keys().set("rope.scaling.attn_factor", 1.2f), ErrorCode::kUnsupported,
-                 {"llama.rope.scaling.attn_factor", "1.2"});
+TEST(LoadConfig, ReadsYarn) {
+  Keys keys;
+  keys.set("rope.scaling.type", std::string("yarn")).set("rope.scaling.factor", 4.0f);
+  keys.set("rope.scaling.original_context_length", uint32_t{512});
+  const RopeConfig rope = keys.load().rope;
+  EXPECT_TRUE(rope.has_ramp);
+  EXPECT_EQ(rope.freq_scale, 0.25f);
+  // 32 ln(512 / (32 * 2 pi)) / (2 ln 10000) = 1.6 and 32 ln(512 / 2 pi) / (2 ln 10000) = 7.6
+  EXPECT_EQ(rope.ramp_begin, 1.0f);
+  EXPECT_EQ(rope.ramp_end, 8.0f);
+  EXPECT_NEAR(rope.magnitude, 1.0 + 0.1 * std::log(4.0), 1e-6);
+  for (const std::string name : {"yarn_ext_factor", "yarn_attn_factor", "yarn_log_multiplier"}) {
+    expect_refusal(Keys(keys).set("rope.scaling." + name, 0.5f), ErrorCode::kUnsupported, {name, "0.5"});
+  }
+  expect_refusal(Keys(keys).set("rope.scaling.yarn_beta_fast", 0.0f), ErrorCode::kBadFile, {"yarn_beta_fast"});
+  expect_refusal(Keys(keys).set("rope.freq_base", 1.0f), ErrorCode::kBadFile, {"rope.freq_base"});
+}
+
+TEST(LoadConfig, ReadsTheMagnitudeOfRotatedVectors) {
+  EXPECT_EQ(Keys().load().rope.magnitude, 1.0f);
+  EXPECT_EQ(Keys().set("rope.scaling.attn_factor", 1.2f).load().rope.magnitude, 1.2f);
+  EXPECT_FALSE(Keys().load().rope.has_ramp);
+  expect_refusal(Keys().set("rope.scaling.attn_factor", -1.0f), ErrorCode::kBadFile, {"rope.scaling.attn_factor"});
 }
 
 }  // namespace

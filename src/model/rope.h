@@ -19,9 +19,8 @@ class RopeTable {
   void fill(int64_t position, float* cos_sin) const noexcept;
 
  private:
-  int64_t n_rot_;
   float theta_scale_;
-  float freq_scale_;
+  RopeConfig config_;
   std::vector<float> factors_;
 };
 

@@ -56,6 +56,7 @@ std::vector<GoldenModel> golden_models() {
           {"mini-granite.F16", 0},
           {"mini-olmo2.F16", 0},
           {"mini-linear.F16", 0},
+          {"mini-yarn.F16", 0},
           {"mini-gemma2.F16", 0, kGemma2Nmse},
           {"mini-gemma3.F16", 0, kGemma3Nmse}};
 }
@@ -118,6 +119,7 @@ TEST_P(MiniLongPrompt, AgreesWithTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(Golden, MiniLongPrompt,
                          testing::Values(GoldenModel{"mini-llama31.F16", 0}, GoldenModel{"mini-linear.F16", 0},
+                                         GoldenModel{"mini-yarn.F16", 0},
                                          GoldenModel{"mini-gemma2.F16", 0, kGemma2Nmse},
                                          GoldenModel{"mini-gemma3.F16", 0, kGemma3Nmse}),
                          test_name);

@@ -47,7 +47,8 @@ Engine::Engine(const gguf::ModelFile& file, const EngineOptions& options)
     : tokenizer_(tokenizer::Tokenizer::load(file.metadata())),
       team_(thread_count(options.threads)),
       model_(model::load_model(file, static_cast<int64_t>(tokenizer_.n_tokens()),
-                               {options.isa, options.compute, options.kv_type, options.progress}, team_)),
+                               {options.isa, options.compute, options.kv_type, options.progress, options.ctx_size},
+                               team_)),
       ctx_size_(context(model_.config, options.ctx_size)),
       work_(model_.config, team_.size(), batch(options.batch_size, ctx_size_),
             std::min(kMaxLogits, batch(options.batch_size, ctx_size_)), ctx_size_) {

@@ -60,9 +60,10 @@ class Keys {
   std::string prefix_;
 };
 
-float freq_scale(const Keys& keys) {
+float freq_scale(const Keys& keys, bool long_rope) {
   const std::string* type = keys.metadata().find_string(keys.full("rope.scaling.type"));
-  if (type != nullptr && *type != "none" && *type != "linear" && *type != "yarn") {
+  if (type != nullptr && *type != "none" && *type != "linear" && *type != "yarn" &&
+      !(long_rope && *type == "longrope")) {
     fail(ErrorCode::kUnsupported, "{} \"{}\" is not supported; supported: none, linear, yarn",
          keys.full("rope.scaling.type"), printable(*type));
   }
@@ -89,14 +90,13 @@ double ramp_pair(const RopeConfig& rope, int64_t original_context, double turns)
 }
 
 // Peng et al. 2023, "YaRN"; bounds rounded outwards, and the magnitude's logarithm, as in llama.cpp.
-void load_yarn(const Keys& keys, int64_t context_length, RopeConfig& rope) {
+void load_yarn(const Keys& keys, int64_t original, RopeConfig& rope) {
   const std::string* type = keys.metadata().find_string(keys.full("rope.scaling.type"));
   rope.magnitude = positive(keys, "rope.scaling.attn_factor", 1.0f);
   rope.has_ramp = type != nullptr && *type == "yarn";
   if (!rope.has_ramp) return;
   if (rope.freq_base == 1.0f)
     fail(ErrorCode::kBadFile, "{} is 1, with which no pair turns faster than another", keys.full("rope.freq_base"));
-  const int64_t original = keys.optional("rope.scaling.original_context_length", context_length, kMaxContext);
   const double fast = double{positive(keys, "rope.scaling.yarn_beta_fast", 32.0f)};
   const double slow = double{positive(keys, "rope.scaling.yarn_beta_slow", 1.0f)};
   rope.ramp_begin = static_cast<float>(std::max(0.0, std::floor(ramp_pair(rope, original, fast))));
@@ -106,20 +106,22 @@ void load_yarn(const Keys& keys, int64_t context_length, RopeConfig& rope) {
   if (factor > 1.0) rope.magnitude *= static_cast<float>(1.0 + 0.1 * log64(factor));
 }
 
-RopeConfig load_rope(const Keys& keys, int64_t head_dim, int64_t context_length) {
+RopeConfig load_rope(const Keys& keys, const Config& c) {
+  const int64_t head_dim = c.head_dim;
+  const bool partial = c.family->long_rope;
   RopeConfig rope = {};
   rope.n_rot = keys.optional("rope.dimension_count", head_dim, kMaxWidth);
-  if (rope.n_rot != head_dim) {
-    fail(ErrorCode::kBadFile, "{} is {}, expected the head size {}", keys.full("rope.dimension_count"), rope.n_rot,
-         head_dim);
+  if (partial ? rope.n_rot > head_dim || rope.n_rot % 2 != 0 : rope.n_rot != head_dim) {
+    fail(ErrorCode::kBadFile, "{} is {}, expected {} {}", keys.full("rope.dimension_count"), rope.n_rot,
+         partial ? "an even number up to the head size" : "the head size", head_dim);
   }
   if (head_dim % 2 != 0) fail(ErrorCode::kBadFile, "head size {} is odd, which rotation cannot pair", head_dim);
   rope.freq_base = keys.optional_float("rope.freq_base", 10000.0f);
   if (!std::isfinite(rope.freq_base) || rope.freq_base <= 0.0f) {
     fail(ErrorCode::kBadFile, "{} is {}, expected above 0", keys.full("rope.freq_base"), rope.freq_base);
   }
-  rope.freq_scale = freq_scale(keys);
-  load_yarn(keys, context_length, rope);
+  rope.freq_scale = freq_scale(keys, c.family->long_rope);
+  load_yarn(keys, c.original_context, rope);
   return rope;
 }
 
@@ -129,6 +131,10 @@ void refuse_unknown_arithmetic(const Keys& keys, const Family& family) {
   constexpr std::array kCounts = {"expert_count", "expert_used_count", "attention.sliding_window"};
   for (const std::string_view name : kCounts) {
     if (family.window_pattern > 0 && name == "attention.sliding_window") continue;
+    if (family.long_rope && name == "attention.sliding_window" && keys.metadata().find_uint(keys.full(name)) &&
+        *keys.metadata().find_uint(keys.full(name)) >= keys.metadata().get_uint(keys.full("context_length"))) {
+      continue;  // no position is ever out of it
+    }
     const auto value = keys.metadata().find_uint(keys.full(name));
     if (value && *value != 0)
       fail(ErrorCode::kUnsupported, "{} is {}, which is not supported for this architecture", keys.full(name), *value);
@@ -253,13 +259,14 @@ Config load_config(const gguf::Metadata& metadata, int64_t n_vocab) {
   c.n_layers = keys.required("block_count", kMaxLayers);
   c.n_embd = keys.required("embedding_length", kMaxWidth);
   c.context_length = keys.required("context_length", kMaxContext);
+  c.original_context = keys.optional("rope.scaling.original_context_length", c.context_length, kMaxContext);
   c.n_ff = keys.uniform("feed_forward_length", c.n_layers, std::nullopt, kMaxWidth);
   load_heads(keys, c);
   const std::string eps_key = keys.full("attention.layer_norm_rms_epsilon");
   c.rms_eps = metadata.get_float(eps_key);
   if (!std::isfinite(c.rms_eps) || c.rms_eps <= 0.0f)
     fail(ErrorCode::kBadFile, "{} is {}, expected above 0", eps_key, c.rms_eps);
-  c.rope = load_rope(keys, c.head_dim, c.context_length);
+  c.rope = load_rope(keys, c);
   load_window(keys, c);
   load_softcaps(keys, c);
   load_scales(keys, c);

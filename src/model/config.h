@@ -32,6 +32,7 @@ struct Config {
   int64_t n_ff;
   int64_t n_vocab;  // tokens of the vocabulary; rows beyond it in the matrices are never used
   int64_t context_length;
+  int64_t original_context;  // before it was extended; frequency factors depend on it (LongRoPE)
   float rms_eps;
   float attention_scale;  // 1 / sqrt(head_dim) unless the file says otherwise
   float embedding_scale;  // factors of the embedding, of what is added to the residual stream, and of the logits

@@ -27,6 +27,8 @@ constexpr std::array kFamilies = {
            .qk_norm = QkNorm::kWholeRow,
            .pre_norms = false,
            .post_norms = true},
+    // Abdin et al. 2024, "Phi-3 Technical Report": fused matrices; frequency factors of Ding et al. 2024, "LongRoPE".
+    Family{.name = "phi3", .pairing = RopePairing::kHalves, .fused_matrices = true, .long_rope = true},
     // Gemma Team 2024, "Gemma 2": norms before and after, windows in every other layer, capped scores and logits.
     Family{.name = "gemma2",
            .pairing = RopePairing::kHalves,

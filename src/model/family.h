@@ -45,6 +45,8 @@ struct Family {
   // Defaults of {attn,final}_logit_softcapping; none: the family does not have it.
   std::optional<float> attn_softcap = {};
   std::optional<float> final_softcap = {};
+  bool fused_matrices = false;    // attn_qkv, and gate and up in one ffn_up
+  bool long_rope = false;         // rope_factors_short and _long, and a rotation of a part of each head
   int64_t wide_query_layers = 0;  // the model with so many layers scales scores by 1 / sqrt(width / heads)
   TraceNames trace = {};
 };

@@ -37,6 +37,7 @@ std::vector<Variant> variants() {
           {"smollm3", Compute::kFast, CacheType::kF16, true, "smollm3"},
           {"granite", Compute::kFast, CacheType::kF16, true, "granite"},
           {"olmo2", Compute::kFast, CacheType::kF16, true, "olmo2"},
+          {"phi3", Compute::kFast, CacheType::kF16, true, "phi3"},
           {"gemma2", Compute::kFast, CacheType::kF16, true, "gemma2"},
           {"gemma2_cache8", Compute::kFast, CacheType::kQ8_0, true, "gemma2"},
           {"gemma3", Compute::kExact, CacheType::kF32, true, "gemma3"}};

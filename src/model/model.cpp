@@ -13,7 +13,9 @@ Model load_model(const gguf::ModelFile& file, int64_t n_vocab, const ModelOption
          kernels::kScaleGroup);
   }
   Weights weights = load_weights(file, config, kernels.packed, team, options.progress);
-  RopeTable rope(config.rope, weights.rope_factors);
+  const int64_t ctx_size = options.ctx_size == 0 ? config.context_length : options.ctx_size;
+  const bool is_long = ctx_size > config.original_context && !weights.rope_factors_long.empty();
+  RopeTable rope(config.rope, is_long ? weights.rope_factors_long : weights.rope_factors);
   RopeTable local_rope(config.local_rope, {});
   return {config,   std::move(weights), std::move(rope),   std::move(local_rope),
           &kernels, options.compute,    options.cache_type};

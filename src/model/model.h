@@ -38,7 +38,8 @@ struct ModelOptions {
   std::string isa = "auto";  // the kernel set: the best that this CPU has, or one by name
   Compute compute = Compute::kFast;
   kernels::CacheType cache_type = kernels::CacheType::kF16;
-  Progress progress;  // of reading the weights
+  Progress progress;     // of reading the weights
+  int64_t ctx_size = 0;  // tokens of context; 0: what the model was trained for
 };
 
 // Configuration and weights of a file with a vocabulary of n_vocab tokens, read by the team. Errors: those of

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "exec/arena.h"
+#include "kernels/packed.h"
 #include "quant/dequantize.h"
 
 namespace lockstep::model {
@@ -39,6 +40,7 @@ class WeightsLoader {
       quant::dequantize_row(staged.tensor->type, staged.bytes.data(), staged.tensor->shape[0], staged.out->data());
     }
     refuse_bad_divisors(weights_.rope_factors);
+    refuse_bad_divisors(weights_.rope_factors_long);
     return std::move(weights_);
   }
 
@@ -58,7 +60,12 @@ class WeightsLoader {
     w.tied = file_.find("output.weight") == nullptr;
     w.output = w.tied ? w.token_embd : matrix("output.weight", c.n_embd, c.n_vocab, kRowsAtLeast);
     vector("output_norm.weight", c.n_embd, w.output_norm);
-    optional_vector("rope_freqs.weight", c.rope.n_rot / 2, w.rope_factors);
+    const bool long_rope = c.family->long_rope;
+    optional_vector(long_rope ? "rope_factors_short.weight" : "rope_freqs.weight", c.rope.n_rot / 2, w.rope_factors);
+    if (long_rope) optional_vector("rope_factors_long.weight", c.rope.n_rot / 2, w.rope_factors_long);
+    if ((file_.find("rope_factors_short.weight") == nullptr) != (file_.find("rope_factors_long.weight") == nullptr))
+      fail(ErrorCode::kNotFound,
+           "of the tensors rope_factors_short.weight and rope_factors_long.weight one is missing");
     w.layers.resize(static_cast<size_t>(c.n_layers));
     for (int64_t i = 0; i < c.n_layers; ++i) plan_layer(i, w.layers[static_cast<size_t>(i)]);
     refuse_unused();
@@ -80,15 +87,29 @@ class WeightsLoader {
       vector(name("attn_q_norm.weight"), whole ? c.q_width() : c.head_dim, w.q_norm);
       vector(name("attn_k_norm.weight"), whole ? c.kv_width() : c.head_dim, w.k_norm);
     }
-    w.q = matrix(name("attn_q.weight"), c.n_embd, c.q_width());
-    w.k = matrix(name("attn_k.weight"), c.n_embd, c.kv_width());
-    w.v = matrix(name("attn_v.weight"), c.n_embd, c.kv_width());
+    const std::string fused = name("attn_qkv.weight");
+    if (c.family->fused_matrices && file_.find(fused) != nullptr) {
+      const Matrix qkv = matrix(fused, c.n_embd, c.q_width() + 2 * c.kv_width());
+      w.q = rows_of(qkv, 0, c.q_width());
+      w.k = rows_of(qkv, c.q_width(), c.kv_width());
+      w.v = rows_of(qkv, c.q_width() + c.kv_width(), c.kv_width());
+    } else {
+      w.q = matrix(name("attn_q.weight"), c.n_embd, c.q_width());
+      w.k = matrix(name("attn_k.weight"), c.n_embd, c.kv_width());
+      w.v = matrix(name("attn_v.weight"), c.n_embd, c.kv_width());
+    }
     bias(name("attn_q.bias"), c.q_width(), w.q_bias);
     bias(name("attn_k.bias"), c.kv_width(), w.k_bias);
     bias(name("attn_v.bias"), c.kv_width(), w.v_bias);
     w.attn_output = matrix(name("attn_output.weight"), c.q_width(), c.n_embd);
-    w.gate = matrix(name("ffn_gate.weight"), c.n_embd, c.n_ff);
-    w.up = matrix(name("ffn_up.weight"), c.n_embd, c.n_ff);
+    if (c.family->fused_matrices) {
+      const Matrix gate_up = matrix(name("ffn_up.weight"), c.n_embd, 2 * c.n_ff);
+      w.gate = rows_of(gate_up, 0, c.n_ff);
+      w.up = rows_of(gate_up, c.n_ff, c.n_ff);
+    } else {
+      w.gate = matrix(name("ffn_gate.weight"), c.n_embd, c.n_ff);
+      w.up = matrix(name("ffn_up.weight"), c.n_embd, c.n_ff);
+    }
     w.down = matrix(name("ffn_down.weight"), c.n_ff, c.n_embd);
   }
 
@@ -124,6 +145,18 @@ class WeightsLoader {
     return {name, tensor.type, {data, quant::row_bytes(tensor.type, tensor.shape[0]), rows, n_cols}};
   }
 
+  // A part of a fused matrix; in both layouts 16 rows take the bytes of 16 rows.
+  static Matrix rows_of(const Matrix& fused, int64_t first, int64_t n_rows) {
+    if (first % kernels::kRowsPerGroup != 0 || n_rows % kernels::kRowsPerGroup != 0) {
+      fail(ErrorCode::kUnsupported, "tensor {} has a part of rows {} to {}, expected multiples of {}", fused.name,
+           first, first + n_rows, kernels::kRowsPerGroup);
+    }
+    Matrix part = fused;
+    part.data.data += static_cast<uint64_t>(first) * fused.data.row_bytes;
+    part.data.n_rows = n_rows;
+    return part;
+  }
+
   void vector(const std::string& name, int64_t n, Vector& out) {
     const TensorInfo& tensor = require(name);
     if (tensor.n_elements() != static_cast<uint64_t>(n) || tensor.shape[0] != static_cast<uint64_t>(n)) {
@@ -147,9 +180,10 @@ class WeightsLoader {
     used_.insert(tensor.name);
   }
 
-  static void refuse_bad_divisors(const Vector& factors) {
+  void refuse_bad_divisors(const Vector& factors) const {
     if (std::ranges::any_of(factors, [](float f) { return f <= 0.0f; })) {
-      fail(ErrorCode::kBadFile, "tensor rope_freqs.weight holds a divisor that is not above 0");
+      fail(ErrorCode::kBadFile, "tensor {} holds a divisor that is not above 0",
+           config_.family->long_rope ? "rope_factors_*.weight" : "rope_freqs.weight");
     }
   }
 

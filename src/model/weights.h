@@ -43,9 +43,10 @@ struct Weights {
   Vector output_norm;
   Matrix output;  // the same data as token_embd when the head is tied
   bool tied;
-  Vector rope_factors;    // empty, or n_rot / 2 divisors
-  Buffer storage;         // owns the bytes of all matrices
-  std::string tree_hash;  // of the file they came from
+  Vector rope_factors;       // empty, or n_rot / 2 divisors
+  Vector rope_factors_long;  // in their place for contexts beyond the original one
+  Buffer storage;            // owns the bytes of all matrices
+  std::string tree_hash;     // of the file they came from
 };
 
 // Errors (each names the tensor): kNotFound, kBadFile for a shape, kUnsupported for a type or a tensor that the

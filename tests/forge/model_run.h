@@ -21,13 +21,15 @@ struct RunOptions {
   model::Compute compute = model::Compute::kExact;
   kernels::CacheType cache = kernels::CacheType::kF32;
   std::string isa = "auto";
-  int threads = 2;  // that read the file
+  int threads = 2;       // that read the file
+  int64_t ctx_size = 0;  // 0: what the model was trained for
 };
 
 inline model::Model load_model(const std::filesystem::path& path, const RunOptions& options = {}) {
   const gguf::ModelFile file = gguf::ModelFile::open(path);
   exec::Team team(options.threads);
-  return model::load_model(file, vocabulary_size(file), {options.isa, options.compute, options.cache, {}}, team);
+  return model::load_model(file, vocabulary_size(file),
+                           {options.isa, options.compute, options.cache, {}, options.ctx_size}, team);
 }
 
 // Threads and working memory for one model; counts its forward passes.

@@ -168,9 +168,13 @@ class TinyModel {
     const int64_t kv_width = shape_.n_kv_heads * shape_.head_dim;
     const model::Family& family = model::find_family(shape_.arch);
     if (family.pre_norms) vector(prefix + "attn_norm.weight", shape_.n_embd, 1.0f, 0.05f);
-    matrix(prefix + "attn_q.weight", q_width, shape_.n_embd);
-    matrix(prefix + "attn_k.weight", kv_width, shape_.n_embd);
-    matrix(prefix + "attn_v.weight", kv_width, shape_.n_embd);
+    if (family.fused_matrices) {
+      matrix(prefix + "attn_qkv.weight", q_width + 2 * kv_width, shape_.n_embd);
+    } else {
+      matrix(prefix + "attn_q.weight", q_width, shape_.n_embd);
+      matrix(prefix + "attn_k.weight", kv_width, shape_.n_embd);
+      matrix(prefix + "attn_v.weight", kv_width, shape_.n_embd);
+    }
     if (family.requires_qkv_bias) {
       vector(prefix + "attn_q.bias", q_width, 0.0f, 0.1f);
       vector(prefix + "attn_k.bias", kv_width, 0.0f, 0.1f);
@@ -187,8 +191,8 @@ class TinyModel {
       vector(prefix + "post_ffw_norm.weight", shape_.n_embd, 1.0f, 0.05f);
     }
     if (family.pre_norms) vector(prefix + "ffn_norm.weight", shape_.n_embd, 1.0f, 0.05f);
-    matrix(prefix + "ffn_gate.weight", shape_.n_ff, shape_.n_embd);
-    matrix(prefix + "ffn_up.weight", shape_.n_ff, shape_.n_embd);
+    if (!family.fused_matrices) matrix(prefix + "ffn_gate.weight", shape_.n_ff, shape_.n_embd);
+    matrix(prefix + "ffn_up.weight", family.fused_matrices ? 2 * shape_.n_ff : shape_.n_ff, shape_.n_embd);
     matrix(prefix + "ffn_down.weight", shape_.n_embd, shape_.n_ff);
   }
 

@@ -124,6 +124,22 @@ INSTANTIATE_TEST_SUITE_P(Golden, MiniLongPrompt,
                                          GoldenModel{"mini-gemma3.F16", 0, kGemma3Nmse}),
                          test_name);
 
+// The context chooses the frequency factors.
+TEST(MiniPhi3, AgreesWithTheReferenceWithBothSetsOfFrequencyFactors) {
+  const std::filesystem::path folder = golden::folder_of("LOCKSTEP_GOLDEN");
+  LOCKSTEP_NEEDS_FOLDER(folder, "LOCKSTEP_GOLDEN");
+  const std::filesystem::path mini = folder / "mini";
+  const auto nmse = [&](const std::string& prompt, int64_t ctx_size) {
+    const model::Model model = forge::load_model(mini / "mini-phi3.F16.gguf", {.ctx_size = ctx_size});
+    const auto ids = golden::read_json(mini / (prompt + ".json")).at("ids").get<std::vector<int32_t>>();
+    return forge::nmse(forge::all_logits(model, ids), golden::read_floats(mini / (prompt + ".exact.f32")));
+  };
+  EXPECT_LE(nmse("mini-phi3.F16", 1024), kExactNmse);
+  EXPECT_LE(nmse("mini-phi3.F16.long", 2048), kExactNmse);
+  EXPECT_LE(nmse("mini-phi3.F16.long", 0), kExactNmse);
+  EXPECT_GT(nmse("mini-phi3.F16.long", 1024), 1e-4);
+}
+
 class ProjectLogits : public testing::TestWithParam<GoldenModel> {};
 
 TEST_P(ProjectLogits, AreThoseOfTheReference) {

@@ -1,0 +1,35 @@
+// A file that comes into being as a whole or not at all: it is written beside its place, flushed to the disk and then
+// moved there. Belongs to one thread.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+namespace lockstep {
+
+class NewFile {
+ public:
+  // Begins a file that is to stand at `path`. What stands there must be a regular file or nothing. Errors of all: kIo
+  // naming the file and what the system said; kBadFile for a folder, device or the like.
+  explicit NewFile(std::filesystem::path path);
+  ~NewFile();  // without commit(), nothing is left and `path` is as it was
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  // At the end.
+  void write(std::span<const std::byte> bytes);
+
+  // The file is complete: onto the disk and to its place. Once.
+  void commit();
+
+ private:
+  [[noreturn]] void fail_with(int system_error) const;
+  void sync_folder() const;
+
+  std::filesystem::path path_;
+  std::filesystem::path partial_;
+  int descriptor_ = -1;
+};
+
+}  // namespace lockstep

@@ -79,14 +79,11 @@ void Generation::choose() {
     result_.steps.push_back(sampling::step_logprobs(session_.logits(), id, static_cast<size_t>(logprobs_)));
   sampler_.accept(id);
   result_.ids.push_back(id);
-  const bool wanted_more = !on_token_ || on_token_(id);
-  if (engine_.tokenizer().is_end_of_generation(id)) {
-    result_.finish = FinishReason::kStop;
-    done_ = true;
-  } else if (!wanted_more) {
-    result_.finish = FinishReason::kCancelled;
-    done_ = true;
-  }
+  std::optional<FinishReason> end = on_token_ ? on_token_(id) : std::nullopt;
+  if (engine_.tokenizer().is_end_of_generation(id)) end = FinishReason::kStop;
+  if (!end) return;
+  result_.finish = *end;
+  done_ = true;
 }
 
 void Generation::advance() {

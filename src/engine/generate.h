@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +21,9 @@ struct GenerateOptions {
   int64_t n_predict = -1;   // most tokens to generate; -1: until the model stops or the context is full
   bool ignore_eos = false;  // end-of-generation tokens are never chosen
   int64_t logprobs = -1;    // with every step the log-probability of its token and of the K best; -1: none
+  // Texts that end the answer. The engine knows no text: whoever shows the answer holds it against them
+  // (chat/text_stream.h) and ends it through OnToken.
+  std::vector<std::string> stop;
 };
 
 enum class FinishReason { kStop, kLength, kCancelled };
@@ -33,8 +38,8 @@ struct Generated {
   double decode_ms = 0;
 };
 
-// Called with each id as soon as it is chosen; false ends the generation (kCancelled).
-using OnToken = std::function<bool(TokenId)>;
+// Called with each id as soon as it is chosen; a reason ends the generation, unless the id itself ends it.
+using OnToken = std::function<std::optional<FinishReason>(TokenId)>;
 
 // One answer in the making: what to compute next is planned in its session, and the logits of each pass become the next
 // token. A prompt of n tokens is accepted when 1 <= n <= ctx; at most ctx - n + 1 tokens follow, since the last needs

@@ -100,6 +100,15 @@ void Session::sync_all(std::span<const TokenId> tokens,
   }
 }
 
+void Session::restore(std::vector<TokenId> tokens, exec::KvCache cache) {
+  cache_ = std::move(cache);
+  tokens_ = std::move(tokens);
+  pending_.clear();
+  n_taken_ = 0;
+  logits_ = {};
+  shortlist_ = {};
+}
+
 void Session::append(TokenId token) {
   plan_one(token);
   compute_pending();

@@ -49,6 +49,14 @@ class Session {
   [[nodiscard]] std::span<const TokenId> tokens() const noexcept { return tokens_; }
   [[nodiscard]] uint64_t cache_bytes() const noexcept { return cache_.allocated_bytes(); }
 
+  // ---- for session files ----
+
+  [[nodiscard]] const Engine& engine() const noexcept { return engine_; }
+  [[nodiscard]] const exec::KvCache& cache() const noexcept { return cache_; }
+  // Takes another timeline: `cache`, of this session's shape, holds the keys and values of `tokens`. There are no
+  // logits until the next token.
+  void restore(std::vector<TokenId> tokens, exec::KvCache cache);
+
   // ---- the same in steps, for forward passes that several sessions share ----
 
   // As sync() and append(), but the new tokens are only noted: they are pending.

@@ -8,7 +8,9 @@
 // heads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/buffer.h"
@@ -42,6 +44,12 @@ class KvCache {
   // The chunk that holds positions [128 * chunk, 128 * chunk + 128) of a layer's KV head.
   [[nodiscard]] void* k(int64_t chunk, int64_t layer, int64_t kv_head) noexcept { return at(chunk, layer, kv_head, 0); }
   [[nodiscard]] void* v(int64_t chunk, int64_t layer, int64_t kv_head) noexcept { return at(chunk, layer, kv_head, 1); }
+
+  // All of a block of 128 positions that was reserved, as one run of bytes.
+  [[nodiscard]] std::span<std::byte> block(uint64_t i) noexcept { return blocks_[i].bytes(); }
+  [[nodiscard]] std::span<const std::byte> block(uint64_t i) const noexcept {
+    return {blocks_[i].data(), blocks_[i].size()};
+  }
 
  private:
   [[nodiscard]] void* at(int64_t chunk, int64_t layer, int64_t kv_head, int64_t which) noexcept {

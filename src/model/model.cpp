@@ -5,6 +5,14 @@
 
 namespace lockstep::model {
 
+std::string_view to_string(Compute compute) {
+  return compute == Compute::kFast ? "fast" : "exact";
+}
+
+std::string_view cache_type_name(const Model& model) {
+  return kernels::to_string(model.cache_type);
+}
+
 Model load_model(const gguf::ModelFile& file, int64_t n_vocab, const ModelOptions& options, exec::Team& team) {
   const kernels::KernelTable& kernels = kernels::select_table(options.isa);
   const Config config = load_config(file.metadata(), n_vocab);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "exec/kv_cache.h"
 #include "exec/team.h"
@@ -17,6 +18,7 @@ namespace lockstep::model {
 // How products are computed (NUMERICS.md section 2): int8 activations, or weights dequantized exactly and fp32
 // activations.
 enum class Compute { kFast, kExact };
+[[nodiscard]] std::string_view to_string(Compute compute);  // "fast", "exact"
 
 struct Model {
   Config config;
@@ -46,6 +48,9 @@ struct ModelOptions {
 // load_config, load_weights and kernels::select_table.
 [[nodiscard]] Model load_model(const gguf::ModelFile& file, int64_t n_vocab, const ModelOptions& options,
                                exec::Team& team);
+
+// "f16", "f32" or "q8_0".
+[[nodiscard]] std::string_view cache_type_name(const Model& model);
 
 [[nodiscard]] exec::KvCache::Shape cache_shape(const Model& model, int64_t max_positions);
 

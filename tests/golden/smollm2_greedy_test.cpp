@@ -105,7 +105,7 @@ TEST_F(SmolLm2, GeneratesTheSameBitsWithAndWithoutTheCacheInCountedPasses) {
   const uint64_t before = engine->n_forward();
   const engine::Generated got = generate(cached, *engine, prompt, greedy(kTokens), [&](TokenId) {
     cached_logits.emplace_back(cached.logits().begin(), cached.logits().end());
-    return true;
+    return std::nullopt;
   });
   ASSERT_EQ(got.ids.size(), static_cast<size_t>(kTokens));
   // The prompt in one pass; then one for every token but the last, whose own logits nobody asks for.

@@ -1,0 +1,221 @@
+#include "engine/session_file.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/new_file.h"
+
+namespace lockstep::engine {
+namespace {
+
+// Counts up when the layout changes, and when a change to the arithmetic alters keys or values.
+constexpr uint32_t kVersion = 1;
+constexpr std::array<char, 8> kMagic = {'L', 'O', 'C', 'K', 'S', 'E', 'S', 'S'};
+
+struct Header {
+  std::array<char, 8> magic;
+  uint32_t version;
+  std::array<char, 10> compute;  // names, filled up with zeros
+  std::array<char, 10> kv_type;
+  std::array<char, 32> model;  // its tree hash, hexadecimal
+  int64_t n_layers;
+  int64_t n_kv_heads;
+  int64_t chunk_bytes;
+  uint64_t n_tokens;
+  uint64_t text_bytes;
+};
+static_assert(sizeof(Header) == 104 && std::is_trivially_copyable_v<Header>);
+
+using Digest = std::array<std::byte, sizeof(XXH128_canonical_t)>;
+
+class Hasher {
+ public:
+  Hasher() : state_(XXH3_createState()) {
+    if (state_ == nullptr) throw std::bad_alloc();
+    XXH3_128bits_reset(state_.get());
+  }
+  void add(std::span<const std::byte> bytes) { XXH3_128bits_update(state_.get(), bytes.data(), bytes.size()); }
+  [[nodiscard]] Digest digest() const {
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state_.get()));
+    Digest result;
+    std::memcpy(result.data(), canonical.digest, result.size());
+    return result;
+  }
+
+ private:
+  struct Free {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+  std::unique_ptr<XXH3_state_t, Free> state_;
+};
+
+template <size_t N>
+void set_name(std::array<char, N>& field, std::string_view name) {
+  std::copy_n(name.begin(), std::min(N, name.size()), field.begin());
+}
+
+template <size_t N>
+std::string name_of(const std::array<char, N>& field) {
+  const std::string_view text(field.data(), N);
+  return printable(text.substr(0, text.find('\0')));
+}
+
+// The header of a session as it is now.
+Header header_of(const Session& session, uint64_t text_bytes) {
+  const model::Model& model = session.engine().model();
+  const exec::KvCache::Shape& shape = session.cache().shape();
+  Header header = {};
+  header.magic = kMagic;
+  header.version = kVersion;
+  set_name(header.compute, to_string(model.compute));
+  set_name(header.kv_type, cache_type_name(model));
+  set_name(header.model, model.weights.tree_hash);
+  header.n_layers = shape.n_layers;
+  header.n_kv_heads = shape.n_kv_heads;
+  header.chunk_bytes = shape.chunk_bytes;
+  header.n_tokens = session.tokens().size();
+  header.text_bytes = text_bytes;
+  return header;
+}
+
+// A file that is read in order, hashed on the way.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& path) : file_(File::open_for_reading(path)) {}
+
+  void read(std::span<std::byte> out) {
+    file_.read_at(at_, out);
+    hasher_.add(out);
+    at_ += out.size();
+  }
+  [[nodiscard]] Digest digest() const { return hasher_.digest(); }
+  [[nodiscard]] uint64_t size() const { return file_.size(); }
+  [[nodiscard]] std::string name() const { return printable(file_.path().native(), 200); }
+
+ private:
+  File file_;
+  uint64_t at_ = 0;
+  Hasher hasher_;
+};
+
+// Holds what the file says against the session that is to take it.
+void check(const Header& file, const Header& ours, const std::string& name) {
+  if (file.magic != kMagic) fail(ErrorCode::kBadFile, "{}: not a session file", name);
+  if (file.version != kVersion)
+    fail(ErrorCode::kUnsupported, "{}: session file of version {}, expected {}", name, file.version, kVersion);
+  if (file.model != ours.model) {
+    fail(ErrorCode::kUnsupported, "{}: saved with another model (hash {}, this one has {})", name, name_of(file.model),
+         name_of(ours.model));
+  }
+  if (file.kv_type != ours.kv_type) {
+    fail(ErrorCode::kUnsupported, "{}: saved with kv-type {}, this session has {}", name, name_of(file.kv_type),
+         name_of(ours.kv_type));
+  }
+  if (file.compute != ours.compute) {
+    fail(ErrorCode::kUnsupported, "{}: saved with compute {}, this session has {}", name, name_of(file.compute),
+         name_of(ours.compute));
+  }
+  const bool same_shape =
+      file.n_layers == ours.n_layers && file.n_kv_heads == ours.n_kv_heads && file.chunk_bytes == ours.chunk_bytes;
+  if (!same_shape) fail(ErrorCode::kBadFile, "{}: the header contradicts the model that it names", name);
+}
+
+uint64_t n_blocks(uint64_t n_tokens) {
+  return ceil_div<uint64_t>(n_tokens, exec::KvCache::kBlockPositions);
+}
+
+// Exactly as many bytes as the header announces; so what is read next is no larger than the file.
+void check_size(const Header& header, uint64_t block_bytes, uint64_t file_bytes, const std::string& name) {
+  const auto token_bytes = checked_mul(header.n_tokens, sizeof(TokenId));
+  const auto cache_bytes = checked_mul(n_blocks(std::min(header.n_tokens, file_bytes)), block_bytes);
+  std::optional<uint64_t> total = sizeof(Header) + sizeof(Digest);
+  for (const std::optional<uint64_t>& part : {token_bytes, cache_bytes, std::optional(header.text_bytes)})
+    total = total && part ? checked_add(*total, *part) : std::nullopt;
+  if (total != file_bytes) {
+    fail(ErrorCode::kBadFile, "{}: damaged: {} bytes, the header announces {}", name, file_bytes,
+         total ? std::to_string(*total) : "more than there can be");
+  }
+}
+
+Header read_header(Reader& reader, const Session& session) {
+  Header header = {};
+  if (reader.size() < sizeof(Header) + sizeof(Digest)) {
+    fail(ErrorCode::kBadFile, "{}: not a session file: {} bytes, fewer than a header has", reader.name(),
+         reader.size());
+  }
+  reader.read(std::as_writable_bytes(std::span(&header, 1)));
+  check(header, header_of(session, 0), reader.name());
+  check_size(header, session.cache().block_bytes(), reader.size(), reader.name());
+  return header;
+}
+
+void check_ids(const std::vector<TokenId>& ids, int64_t n_vocab, const std::string& name) {
+  for (const TokenId id : ids) {
+    if (id < 0 || id >= n_vocab) fail(ErrorCode::kBadFile, "{}: token id {}: expected 0 to {}", name, id, n_vocab - 1);
+  }
+}
+
+// All blocks of the file, for its checksum; the first n_kept of them into the cache.
+void read_blocks(Reader& reader, const Header& header, uint64_t n_kept, exec::KvCache& cache) {
+  for (uint64_t i = 0; i < n_kept; ++i) reader.read(cache.block(i));
+  std::vector<std::byte> passed_over;
+  for (uint64_t i = n_kept; i < n_blocks(header.n_tokens); ++i) {
+    passed_over.resize(cache.block_bytes());
+    reader.read(passed_over);
+  }
+}
+
+}  // namespace
+
+void save_session(const std::filesystem::path& path, const Session& session, std::string_view text) {
+  NewFile file(path);
+  Hasher hasher;
+  const auto write = [&](std::span<const std::byte> bytes) {
+    hasher.add(bytes);
+    file.write(bytes);
+  };
+  const Header header = header_of(session, text.size());
+  write(std::as_bytes(std::span(&header, 1)));
+  write(std::as_bytes(std::span(text)));
+  write(std::as_bytes(session.tokens()));
+  for (uint64_t i = 0; i < n_blocks(header.n_tokens); ++i) write(session.cache().block(i));
+  file.write(hasher.digest());
+  file.commit();
+}
+
+std::string load_session(const std::filesystem::path& path, Session& session) {
+  Reader reader(path);
+  const Header header = read_header(reader, session);
+  std::string text(header.text_bytes, '\0');
+  reader.read(std::as_writable_bytes(std::span(text)));
+  std::vector<TokenId> tokens(header.n_tokens);
+  reader.read(std::as_writable_bytes(std::span(tokens)));
+  // Of a timeline that is longer than this context the beginning is as good.
+  const uint64_t n_kept = std::min(header.n_tokens, static_cast<uint64_t>(session.engine().ctx_size()));
+  exec::KvCache cache(session.cache().shape());
+  cache.reserve(static_cast<int64_t>(n_kept));
+  read_blocks(reader, header, n_blocks(n_kept), cache);
+  const Digest computed = reader.digest();
+  Digest stored;
+  reader.read(stored);
+  if (stored != computed) fail(ErrorCode::kBadFile, "{}: damaged: the checksum differs", reader.name());
+  check_ids(tokens, session.engine().n_vocab(), reader.name());
+  tokens.resize(n_kept);
+  cache.set_length(static_cast<int64_t>(n_kept));
+  session.restore(std::move(tokens), std::move(cache));
+  return text;
+}
+
+}  // namespace lockstep::engine

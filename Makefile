@@ -22,11 +22,13 @@ TEST_MODELS := LOCKSTEP_MODELS=$(abspath $(MODELS))
 all: deps-build ## the program, build/release/lockstep (default)
 	@tools/build.sh release lockstep
 
-.PHONY: deps deps-build deps-models deps-checks
+.PHONY: deps deps-build deps-tests deps-models deps-checks
 deps: ## installs every missing package (apt-get; sudo when not root)
-	@tools/install_deps.sh build models checks
+	@tools/install_deps.sh build tests models checks
 deps-build:
 	@tools/install_deps.sh build
+deps-tests:
+	@tools/install_deps.sh build tests
 deps-models:
 	@tools/install_deps.sh models
 deps-checks:
@@ -44,7 +46,7 @@ demo: all models ## builds, fetches SmolLM2, and completes "The capital of Franc
 	$(LOCKSTEP) complete $(SMOLLM2) "The capital of France is" -n 32 --temp 0
 
 .PHONY: test
-test: deps-build models-test ## builds and runs every test; the last line counts them
+test: deps-tests models-test ## builds and runs every test; the last line counts them
 	@tools/build.sh release
 	@$(TEST_MODELS) tools/run_tests.py build/release
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing to build and test lockstep: tools/install_deps.sh GROUP...   (groups: build, models, checks, bench, arm)
+# Installs what is missing to build and test lockstep: tools/install_deps.sh GROUP...   (groups: build, tests, models, checks, bench, arm)
 # Each line of the table is: group, Debian package, and the command that succeeds when the thing is already there, however it
 # came. So nothing happens on a machine that has everything, and other distributions only need the same things by other names.
 set -euo pipefail
@@ -17,9 +17,11 @@ build    libpcre2-dev         pkg-config --exists libpcre2-8
 build    nlohmann-json3-dev   pkg-config --exists nlohmann_json
 build    libcli11-dev         pkg-config --exists CLI11
 build    libxxhash-dev        pkg-config --exists libxxhash
+build    libedit-dev          pkg-config --exists libedit
 build    libfmt-dev           pkg-config --exists fmt
 build    libgtest-dev         pkg-config --exists gtest
 build    cargo-web            has_new_cargo
+tests    tmux                 command -v tmux
 models   python3              command -v python3
 models   python3-pip          python3 -m pip --version
 checks   clang                command -v clang++

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "chat/text_stream.h"
+
 namespace lockstep {
 namespace {
 
@@ -35,16 +37,10 @@ Json steps_json(const Generated& generated) {
 
 }  // namespace
 
-std::string generated_text(const Generated& generated, const tokenizer::Tokenizer& tokenizer) {
-  std::span<const TokenId> ids = generated.ids;
-  if (generated.finish == engine::FinishReason::kStop && !ids.empty()) ids = ids.first(ids.size() - 1);
-  return tokenizer.decode(ids, {.continues = true});
-}
-
 Json answer_json(const Generated& generated, std::span<const TokenId> prompt, const tokenizer::Tokenizer& tokenizer,
-                 double load_ms) {
+                 double load_ms, const std::vector<std::string>& stop) {
   Json answer = {{"prompt_ids", Json(std::vector<TokenId>(prompt.begin(), prompt.end()))}, {"ids", generated.ids}};
-  set_text(answer, "text", generated_text(generated, tokenizer));
+  set_text(answer, "text", chat::answer_text(tokenizer, generated.ids, stop));
   answer["finish"] = to_string(generated.finish);
   answer["n_prompt"] = prompt.size();
   answer["n_generated"] = generated.ids.size();
@@ -58,8 +54,10 @@ Json answer_json(const Generated& generated, std::span<const TokenId> prompt, co
 }
 
 std::string statistics_line(const Generated& generated, size_t n_prompt) {
-  return fmt::format("prompt {} tokens, {:.1f} tokens/s; generated {} tokens, {:.1f} tokens/s; finish: {}", n_prompt,
-                     prompt_speed(generated), generated.ids.size(), decode_speed(generated),
+  const std::string reused =
+      generated.prompt.reused > 0 ? fmt::format(" ({} reused)", generated.prompt.reused) : std::string();
+  return fmt::format("prompt {} tokens{}, {:.1f} tokens/s; generated {} tokens, {:.1f} tokens/s; finish: {}", n_prompt,
+                     reused, prompt_speed(generated), generated.ids.size(), decode_speed(generated),
                      to_string(generated.finish));
 }
 

@@ -17,6 +17,7 @@ void add_tokenize_command(CLI::App& program, Action& chosen);
 void add_detokenize_command(CLI::App& program, Action& chosen);
 void add_complete_command(CLI::App& program, Action& chosen);
 void add_template_command(CLI::App& program, Action& chosen);
+void add_run_command(CLI::App& program, Action& chosen);
 void add_trace_command(CLI::App& program, Action& chosen);
 void add_verify_command(CLI::App& program, Action& chosen);
 void add_bench_command(CLI::App& program, Action& chosen);

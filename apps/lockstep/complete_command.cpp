@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <deque>
-#include <random>
+#include <memory>
 #include <variant>
 
 #include "answer.h"
+#include "answer_watcher.h"
+#include "answer_writer.h"
 #include "base/error.h"
 #include "commands.h"
 #include "engine/scheduler.h"
@@ -15,10 +17,9 @@
 #include "model_options.h"
 #include "progress_line.h"
 #include "prompt_source.h"
-#include "receipt.h"
 #include "request.h"
+#include "served_options.h"
 #include "text_output.h"
-#include "tokenizer/stream_decoder.h"
 #include "usage.h"
 
 namespace lockstep {
@@ -39,40 +40,6 @@ struct CompleteOptions {
   std::string parallel = "1";
 };
 
-uint64_t random_seed() {
-  std::random_device device;
-  return uint64_t{device()} << 32 | device();
-}
-
-// The answer's JSON with the receipt of its model and request.
-class Answerer {
- public:
-  explicit Answerer(const LoadedModel& loaded) : loaded_(loaded) {}
-
-  Json answer(const Generated& generated, std::span<const TokenId> prompt, const engine::GenerateOptions& options) {
-    Json result = answer_json(generated, prompt, loaded_.engine->tokenizer(), loaded_.load_ms);
-    if (model_receipt_.is_null()) model_receipt_ = model_receipt(loaded_.path, *loaded_.engine);
-    result["receipt"] = request_receipt(model_receipt_, options);
-    return result;
-  }
-
- private:
-  const LoadedModel& loaded_;
-  Json model_receipt_;
-};
-
-engine::GenerateOptions with_seed(const GenerationSettings& settings) {
-  engine::GenerateOptions options = settings.generate;
-  options.sampling.seed = settings.seed ? *settings.seed : random_seed();
-  return options;
-}
-
-void check_logprobs(const engine::GenerateOptions& options, const engine::Engine& engine) {
-  if (options.logprobs <= engine.n_vocab()) return;
-  fail(ErrorCode::kBadRequest, "option logprobs: {} is out of range, expected 0 to {}, the tokens of the vocabulary",
-       options.logprobs, engine.n_vocab());
-}
-
 // Answers one request.
 class Completer {
  public:
@@ -86,13 +53,15 @@ class Completer {
   [[nodiscard]] const tokenizer::Tokenizer& tokenizer() const { return loaded_.engine->tokenizer(); }
 
   Generated generate(std::span<const TokenId> prompt, const engine::GenerateOptions& options,
-                     const engine::OnToken& show = {}) {
-    check_logprobs(options, *loaded_.engine);
+                     const AnswerWatcher::Show& show = {}) {
     progress_.clear();
-    return engine::generate(session_, *loaded_.engine, prompt, options, [&](TokenId id) {
+    AnswerWatcher watcher(tokenizer(), options.stop, show);
+    Generated generated = engine::generate(session_, *loaded_.engine, prompt, options, [&](TokenId id) {
       progress_.clear();
-      return (!show || show(id)) && !interrupted();
+      return watcher.next(id);
     });
+    watcher.finish();
+    return generated;
   }
 
  private:
@@ -110,7 +79,7 @@ class LineServer {
         defaults_(defaults),
         parallel_(parallel),
         output_(output),
-        answerer_(loaded),
+        writer_(loaded),
         scheduler_(*loaded.engine, parallel) {}
 
   int serve() {
@@ -135,15 +104,15 @@ class LineServer {
     Json& slot = answers_.emplace_back();
     try {
       const Request request = parse_request(line, defaults_, loaded_.engine->tokenizer());
-      const engine::GenerateOptions options = with_seed(request.settings);
-      check_logprobs(options, *loaded_.engine);
+      const engine::GenerateOptions options = served_options(request.settings, *loaded_.engine);
+      const auto watcher = std::make_shared<AnswerWatcher>(loaded_.engine->tokenizer(), options.stop);
       ++n_running_;
-      scheduler_.submit({request.prompt, options, [](TokenId) { return !interrupted(); },
+      scheduler_.submit({request.prompt, options, [watcher](TokenId id) { return watcher->next(id); },
                          [this, &slot, request, options](const std::variant<Generated, Error>& result) {
                            --n_running_;
                            slot = std::holds_alternative<Error>(result)
                                       ? failure(std::get<Error>(result))
-                                      : answerer_.answer(std::get<Generated>(result), request.prompt, options);
+                                      : writer_.answer(std::get<Generated>(result), request.prompt, options);
                          }});
     } catch (const Error& error) {
       slot = failure(error);
@@ -160,7 +129,7 @@ class LineServer {
   const GenerationSettings& defaults_;
   int64_t parallel_;
   Output& output_;
-  Answerer answerer_;
+  AnswerWriter writer_;
   engine::Scheduler scheduler_;
   std::deque<Json>
       answers_;  // of lines whose turn has not come yet; null while in the making. References stay valid at both ends.
@@ -173,15 +142,10 @@ int exit_status() {
 }
 
 // The text as it comes, and a line of statistics.
-int stream(Completer& completer, const Request& request, Output& output) {
+int stream(Completer& completer, const Request& request, const engine::GenerateOptions& options, Output& output) {
   TextOutput text(output);
-  tokenizer::StreamDecoder decoder(completer.tokenizer(), {.continues = true});
-  const auto show = [&](TokenId id) {
-    if (!completer.tokenizer().is_end_of_generation(id)) text.write(decoder.push(id));
-    return true;
-  };
-  const Generated generated = completer.generate(request.prompt, with_seed(request.settings), show);
-  text.write(decoder.flush());
+  const Generated generated =
+      completer.generate(request.prompt, options, [&](std::string_view part) { text.write(part); });
   text.end();
   if (output.inside_line()) print_line_end();
   print_warnings(completer.tokenizer());
@@ -212,10 +176,10 @@ int run_complete(CompleteOptions& options, Output& output) {
   }
   const Request request = {encode_prompt(prompt, tokenizer), settings};
   Completer completer(loaded);
-  if (!options.json) return stream(completer, request, output);
-  const engine::GenerateOptions generate = with_seed(request.settings);
+  const engine::GenerateOptions generate = served_options(settings, *loaded.engine);
+  if (!options.json) return stream(completer, request, generate, output);
   const Generated generated = completer.generate(request.prompt, generate);
-  output.write_line(Answerer(loaded).answer(generated, request.prompt, generate));
+  output.write_line(AnswerWriter(loaded).answer(generated, request.prompt, generate));
   print_warnings(tokenizer);
   return exit_status();
 }

@@ -38,18 +38,21 @@ struct FlagOption {
 struct StagesOption {};       // a list of sampler stages
 struct LogitBiasOption {};    // may be given several times
 struct DryBreakersOption {};  // may be given several times
+struct StopOption {};         // may be given several times
 
 struct GenerationOption {
   std::vector<std::string> names;  // "n-predict", "n", ...: without hyphens in front; the first is the one in messages
   std::string value;               // placeholder in the help
   std::string help;
   std::string default_text;
-  std::variant<IntegerOption, FloatOption, SeedOption, FlagOption, StagesOption, LogitBiasOption, DryBreakersOption>
+  std::variant<IntegerOption, FloatOption, SeedOption, FlagOption, StagesOption, LogitBiasOption, DryBreakersOption,
+               StopOption>
       kind;
 
   [[nodiscard]] bool is_flag() const { return std::holds_alternative<FlagOption>(kind); }
   [[nodiscard]] bool is_list() const {
-    return std::holds_alternative<LogitBiasOption>(kind) || std::holds_alternative<DryBreakersOption>(kind);
+    return std::holds_alternative<LogitBiasOption>(kind) || std::holds_alternative<DryBreakersOption>(kind) ||
+           std::holds_alternative<StopOption>(kind);
   }
   // The long name with underscores: what the option is called in a request and in messages.
   [[nodiscard]] std::string key() const;

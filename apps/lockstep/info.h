@@ -15,6 +15,7 @@ namespace lockstep {
 nlohmann::ordered_json info_json(const gguf::ModelFile& model, bool full);
 
 // The same for people, in lines: long values cut, control bytes escaped.
-[[nodiscard]] std::string info_text(const gguf::ModelFile& model);
+// `more` is further sections, shown before the sizes.
+[[nodiscard]] std::string info_text(const gguf::ModelFile& model, const std::string& more);
 
 }  // namespace lockstep

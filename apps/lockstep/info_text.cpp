@@ -148,11 +148,12 @@ void add_memory(std::string& out, const ModelMemory& memory) {
 
 }  // namespace
 
-std::string info_text(const gguf::ModelFile& model) {
+std::string info_text(const gguf::ModelFile& model, const std::string& more) {
   std::string text;
   add_header(text, model);
   add_metadata(text, model.metadata());
   add_tensors(text, model);
+  text += more;
   const ModelMemory memory = measure_memory(model);
   add_sizes(text, memory);
   add_memory(text, memory);

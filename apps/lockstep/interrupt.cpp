@@ -33,6 +33,10 @@ bool interrupted() noexcept {
   return was_interrupted != 0;
 }
 
+void forget_interrupt() noexcept {
+  was_interrupted = 0;
+}
+
 void stop_if_interrupted() {
   if (interrupted()) throw Interrupted();
 }

@@ -17,6 +17,9 @@ void install_signal_handlers();
 
 [[nodiscard]] bool interrupted() noexcept;
 
+// The interrupt was heard: the program goes on, and the next one is a first one again.
+void forget_interrupt() noexcept;
+
 // Throws Interrupted when interrupted().
 void stop_if_interrupted();
 

@@ -55,7 +55,7 @@ CLI::Option* add(CLI::App& command, const std::string& names, std::string& slot,
 void add_model_argument(CLI::App& command, ModelOptions& options) {
   command
       .add_option("MODEL", options.positional,
-                  "path of a GGUF file, or the name of one in $LOCKSTEP_MODELS or ./models")
+                  "path of a GGUF file, the name of one in $LOCKSTEP_MODELS or ./models, or ollama:NAME[:TAG]")
       ->type_name("");
   add(command, "-m,--model", options.flag, "MODEL", "the model, instead of the first argument");
 }

@@ -1,10 +1,11 @@
 #include "model_path.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <system_error>
 
 #include "base/error.h"
+#include "name_list.h"
+#include "ollama_store.h"
 
 namespace lockstep {
 namespace {
@@ -12,7 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".gguf";
-constexpr size_t kMostListed = 20;
 
 bool is_there(const fs::path& path) {
   std::error_code ignored;
@@ -38,15 +38,6 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-std::string listed(std::vector<std::string> names) {
-  std::ranges::sort(names);
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kMostListed); ++i) text += (i > 0 ? ", " : "") + printable(names[i]);
-  if (names.size() > kMostListed) text += fmt::format(" and {} more", names.size() - kMostListed);
-  return text;
-}
-
 [[noreturn]] void fail_unknown(const std::string& model, const std::vector<fs::path>& folders) {
   std::string places;
   std::vector<std::string> names;
@@ -54,7 +45,7 @@ std::string listed(std::vector<std::string> names) {
     places += (places.empty() ? "" : ", ") + printable(folder.native(), 200);
     for (std::string& name : names_in(folder)) names.push_back(std::move(name));
   }
-  const std::string found = names.empty() ? "no models there" : "models there: " + listed(std::move(names));
+  const std::string found = names.empty() ? "no models there" : "models there: " + listed_names(std::move(names));
   fail(ErrorCode::kNotFound, "model {}: neither a file nor a name in {}; {}", printable(model, 200), places, found);
 }
 
@@ -74,6 +65,8 @@ std::vector<fs::path> model_folders() {
 fs::path find_model(const std::string& model, const std::vector<fs::path>& folders) {
   if (model.empty()) fail(ErrorCode::kNotFound, "the model's name is empty");
   if (is_there(model)) return model;
+  if (model.starts_with(kOllamaPrefix))
+    return find_ollama_model(model.substr(kOllamaPrefix.size()), ollama_store()).path;
   for (const fs::path& folder : folders) {
     for (const std::string& name : {model, model + std::string(kSuffix)}) {
       if (is_there(folder / name)) return folder / name;

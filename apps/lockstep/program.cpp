@@ -23,10 +23,13 @@ constexpr std::string_view kSummary =
 constexpr std::string_view kExamples =
     "\nExamples:\n"
     "  lockstep info model.gguf\n"
+    "  lockstep run model.gguf\n"
+    "  lockstep run model.gguf \"Why is the sky blue?\"\n"
     "  lockstep complete model.gguf \"The capital of France is\" -n 32 --temp 0\n"
     "\n\"lockstep COMMAND --help\" shows the options of a command.\n";
 
 void add_commands(CLI::App& program, Action& chosen) {
+  add_run_command(program, chosen);
   add_complete_command(program, chosen);
   add_info_command(program, chosen);
   add_tokenize_command(program, chosen);
@@ -123,7 +126,9 @@ int report(const std::exception& error, bool json, Output& output) {
 
 int run_program(int argc, const char* const* argv, std::FILE* out) {
   Output output(out);
-  const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  // llama.cpp's spelling of a name that the command line library would read as -s ys.
+  std::ranges::replace(arguments, std::string("-sys"), std::string("--system-prompt"));
   const auto wants_json = [&] { return std::ranges::find(arguments, "--json") != arguments.end(); };
   try {
     const int status = run_command_line(arguments, output);

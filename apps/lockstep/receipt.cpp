@@ -122,7 +122,7 @@ Json request_receipt(const Json& model_receipt, const engine::GenerateOptions& r
   receipt["samplers"] = samplers_json(request.sampling);
   receipt["n_predict"] = request.n_predict;
   receipt["ignore_eos"] = request.ignore_eos;
-  receipt["stop"] = Json::array();
+  receipt["stop"] = request.stop;
   receipt["logit_bias"] = logit_bias_json(request.sampling);
   receipt["version"] = LOCKSTEP_VERSION;
   return receipt;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "chat/stop_matcher.h"
 #include "generation_options.h"
 #include "logit_bias_option.h"
 
@@ -13,6 +14,11 @@ using sampling::SamplingParams;
 // "none" alone stands for no breakers at all, as in llama.cpp.
 std::vector<std::string> dry_breakers(std::vector<std::string> texts) {
   if (texts.size() == 1 && texts[0] == "none") texts.clear();
+  return texts;
+}
+
+std::vector<std::string> stop_texts(std::vector<std::string> texts) {
+  static_cast<void>(chat::StopMatcher(texts));  // refuses what is no text
   return texts;
 }
 
@@ -39,6 +45,7 @@ struct FromText {
   void operator()(const DryBreakersOption&) const {
     settings.generate.sampling.dry_sequence_breakers = dry_breakers({texts.begin(), texts.end()});
   }
+  void operator()(const StopOption&) const { settings.generate.stop = stop_texts({texts.begin(), texts.end()}); }
 };
 
 struct FromJson {
@@ -89,6 +96,7 @@ struct FromJson {
   void operator()(const DryBreakersOption&) const {
     settings.generate.sampling.dry_sequence_breakers = dry_breakers(texts());
   }
+  void operator()(const StopOption&) const { settings.generate.stop = stop_texts(texts()); }
 };
 
 }  // namespace

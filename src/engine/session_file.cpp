@@ -29,13 +29,14 @@ struct Header {
   std::array<char, 10> compute;  // names, filled up with zeros
   std::array<char, 10> kv_type;
   std::array<char, 32> model;  // its tree hash, hexadecimal
+  uint64_t rotation;           // rotation_of()
   int64_t n_layers;
   int64_t n_kv_heads;
   int64_t chunk_bytes;
   uint64_t n_tokens;
   uint64_t text_bytes;
 };
-static_assert(sizeof(Header) == 104 && std::is_trivially_copyable_v<Header>);
+static_assert(sizeof(Header) == 112 && std::is_trivially_copyable_v<Header>);
 
 using Digest = std::array<std::byte, sizeof(XXH128_canonical_t)>;
 
@@ -72,6 +73,14 @@ std::string name_of(const std::array<char, N>& field) {
   return printable(text.substr(0, text.find('\0')));
 }
 
+// Some files have several sets of rotation factors, of which the context size chooses one. The angles of position 1 tell
+// them apart.
+uint64_t rotation_of(const model::Model& model) {
+  std::vector<float> angles(static_cast<size_t>(model.config.rope.n_rot));
+  model.rope.fill(1, angles.data());
+  return XXH3_64bits(angles.data(), angles.size() * sizeof(float));
+}
+
 // The header of a session as it is now.
 Header header_of(const Session& session, uint64_t text_bytes) {
   const model::Model& model = session.engine().model();
@@ -82,6 +91,7 @@ Header header_of(const Session& session, uint64_t text_bytes) {
   set_name(header.compute, to_string(model.compute));
   set_name(header.kv_type, cache_type_name(model));
   set_name(header.model, model.weights.tree_hash);
+  header.rotation = rotation_of(model);
   header.n_layers = shape.n_layers;
   header.n_kv_heads = shape.n_kv_heads;
   header.chunk_bytes = shape.chunk_bytes;
@@ -126,6 +136,10 @@ void check(const Header& file, const Header& ours, const std::string& name) {
   if (file.compute != ours.compute) {
     fail(ErrorCode::kUnsupported, "{}: saved with compute {}, this session has {}", name, name_of(file.compute),
          name_of(ours.compute));
+  }
+  if (file.rotation != ours.rotation) {
+    fail(ErrorCode::kUnsupported,
+         "{}: saved with another of the model's sets of rotation factors: give the context size of then", name);
   }
   const bool same_shape =
       file.n_layers == ours.n_layers && file.n_kv_heads == ours.n_kv_heads && file.chunk_bytes == ours.chunk_bytes;

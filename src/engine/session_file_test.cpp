@@ -164,8 +164,8 @@ TEST(SessionFile, HugeCountsAreRefusedBeforeAnythingIsAllocated) {
   (void)session.sync(Ids{5, 6, 7});
   save_session(path, session, "text");
   const std::string whole = read_text_file(path);
-  constexpr size_t kTokensAt = 88;
-  constexpr size_t kTextAt = 96;
+  constexpr size_t kTokensAt = 96;
+  constexpr size_t kTextAt = 104;
   for (const size_t at : {kTokensAt, kTextAt}) {
     for (const uint64_t count : {uint64_t{1} << 20, uint64_t{1} << 40, uint64_t{1} << 62, ~uint64_t{0}}) {
       std::string bytes = whole;

@@ -30,6 +30,7 @@ LIBRARIES = {
     r"nlohmann/.*": {"apps", "engine", "verify", "chat", "tests"},
     r"pcre2.*\.h": {"tokenizer"},
     r"CLI/.*": {"apps"},
+    r"histedit\.h": {"apps"},
     r"(gtest|gmock)/.*": {"tests"},
 }
 

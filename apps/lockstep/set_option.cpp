@@ -79,7 +79,8 @@ struct FromJson {
   }
   void operator()(const SeedOption&) const {
     settings.seed.reset();
-    if (value.is_number_integer() && value == -1) return;
+    // Compared as unsigned, 2^64 - 1 would be -1 too.
+    if (value.is_number_integer() && !value.is_number_unsigned() && value == -1) return;
     if (!value.is_number_unsigned()) fail_type("a whole number of 0 to 18446744073709551615, or -1 (random)");
     settings.seed = value.get<uint64_t>();
   }

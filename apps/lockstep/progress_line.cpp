@@ -23,12 +23,24 @@ ProgressLine::~ProgressLine() {
 }
 
 void ProgressLine::update(uint64_t done, uint64_t total) {
+  if (!is_due()) return;
+  print(fmt::format("{} {:.0f} of {:.0f} {}", what_, static_cast<double>(done) / scale_,
+                    static_cast<double>(total) / scale_, unit_));
+}
+
+void ProgressLine::show(const std::string& text) {
+  if (is_due()) print(text);
+}
+
+bool ProgressLine::is_due() const {
   const Clock::time_point now = Clock::now();
-  if (!enabled_ || now - start_ < kQuietTime || now - last_ < kBetweenUpdates) return;
-  last_ = now;
+  return enabled_ && now - start_ >= kQuietTime && now - last_ >= kBetweenUpdates;
+}
+
+void ProgressLine::print(const std::string& text) {
+  last_ = Clock::now();
   visible_ = true;
-  const std::string line = fmt::format("\r\x1b[K{} {:.0f} of {:.0f} {}", what_, static_cast<double>(done) / scale_,
-                                       static_cast<double>(total) / scale_, unit_);
+  const std::string line = "\r\x1b[K" + text;
   std::fputs(line.c_str(), stderr);
   std::fflush(stderr);
 }

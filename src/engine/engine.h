@@ -52,6 +52,9 @@ class Engine {
   // Sees the named tensors of every forward pass from now on; null: nobody does. Stays the caller's.
   void set_observer(model::Observer* observer) noexcept { observer_ = observer; }
 
+  // How the passes to come multiply. What a session has computed stays as it is: a session belongs to one mode.
+  void set_compute(model::Compute compute) noexcept { model_.compute = compute; }
+
   // See model::forward. The logits live until the next call.
   std::span<const float> forward(model::Batch batch);
 

@@ -21,6 +21,7 @@ void add_run_command(CLI::App& program, Action& chosen);
 void add_trace_command(CLI::App& program, Action& chosen);
 void add_verify_command(CLI::App& program, Action& chosen);
 void add_perplexity_command(CLI::App& program, Action& chosen);
+void add_replay_command(CLI::App& program, Action& chosen);
 void add_bench_command(CLI::App& program, Action& chosen);
 void add_roofline_command(CLI::App& program, Action& chosen);
 void add_doctor_command(CLI::App& program, Action& chosen);

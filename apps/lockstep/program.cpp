@@ -38,6 +38,7 @@ void add_commands(CLI::App& program, Action& chosen) {
   add_trace_command(program, chosen);
   add_verify_command(program, chosen);
   add_perplexity_command(program, chosen);
+  add_replay_command(program, chosen);
   add_bench_command(program, chosen);
   add_roofline_command(program, chosen);
   add_doctor_command(program, chosen);

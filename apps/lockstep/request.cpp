@@ -61,6 +61,10 @@ std::string text_of(const std::string& field, const Json& value) {
 
 }  // namespace
 
+std::vector<TokenId> token_ids_of(std::string_view field, const Json& value) {
+  return numbers_of<TokenId>(field, value, kMostId);
+}
+
 Request parse_request(std::string_view line, const GenerationSettings& defaults,
                       const tokenizer::Tokenizer& tokenizer) {
   const Json json = parse_json(line);
@@ -73,7 +77,7 @@ Request parse_request(std::string_view line, const GenerationSettings& defaults,
     set_from_json(request.settings, *option, entry.value());
   }
   if (field == "ids") {
-    request.prompt = numbers_of<TokenId>(field, json[field], kMostId);
+    request.prompt = token_ids_of(field, json[field]);
   } else {
     request.prompt = tokenizer.encode(text_of(field, json[field]), {.add_special = true, .parse_special = true});
   }

@@ -23,6 +23,9 @@ struct Request {
 [[nodiscard]] Request parse_request(std::string_view line, const GenerationSettings& defaults,
                                     const tokenizer::Tokenizer& tokenizer);
 
+// The token ids of a field, 0 to 2^31 - 1. Error kBadRequest naming the field and the place.
+[[nodiscard]] std::vector<tokenizer::TokenId> token_ids_of(std::string_view field, const Json& value);
+
 // The bytes of a line {"text":...} or {"bytes":[...]}, which may have no other field.
 [[nodiscard]] std::string text_request(std::string_view line);
 

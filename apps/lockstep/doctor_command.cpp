@@ -12,6 +12,7 @@
 #include "kernels/kernel_check.h"
 #include "kernels/select.h"
 #include "model/config.h"
+#include "model/model.h"
 #include "model_memory.h"
 #include "model_options.h"
 #include "usage.h"
@@ -32,9 +33,11 @@ struct TestedTable {
 struct SelfTests {
   std::vector<TestedTable> tables;
   double milliseconds;
+  std::optional<kernels::StartCheck> model;  // the chosen set on the model's own weights, as at every loading
 
   [[nodiscard]] bool ok() const {
-    return std::ranges::all_of(tables, [](const TestedTable& tested) { return tested.result.ok(); });
+    return (!model || model->ok()) &&
+           std::ranges::all_of(tables, [](const TestedTable& tested) { return tested.result.ok(); });
   }
 };
 
@@ -55,6 +58,11 @@ struct Report {
   SelfTests self_test;
   std::optional<ModelNeeds> model;
 };
+
+kernels::StartCheck test_model(const ModelOptions& options) {
+  return model::check_kernels(gguf::ModelFile::open(model_path(options)), kernels::select_table(options.isa),
+                              kernels::CacheType::kF16);
+}
 
 SelfTests test_tables() {
   const auto start = std::chrono::steady_clock::now();
@@ -85,13 +93,15 @@ ModelNeeds needs_of(const ModelOptions& options) {
 
 Report examine(const DoctorOptions& options) {
   const bool has_model = options.model.positional.has_value();
+  SelfTests tests = test_tables();
+  if (has_model) tests.model = test_model(options.model);
   return {cpu_name(system_file("/proc/cpuinfo")),
           feature_names(cpu_features()),
           as_usage([&] { return kernels::select_table(options.model.isa).isa; }),
           why_isa(options.model.isa),
           thread_plan(),
           try_huge_pages(),
-          test_tables(),
+          std::move(tests),
           has_model ? std::optional(needs_of(options.model)) : std::nullopt};
 }
 
@@ -103,7 +113,11 @@ Json self_test_json(const SelfTests& tests) {
                       {"checks", tested.result.checks},
                       {"failures", tested.result.failures}});
   }
-  return {{"ok", tests.ok()}, {"ms", tests.milliseconds}, {"tables", std::move(tables)}};
+  Json result = {{"ok", tests.ok()}, {"ms", tests.milliseconds}, {"tables", std::move(tables)}};
+  if (tests.model) {
+    result["model"] = {{"ok", tests.model->ok()}, {"checks", tests.model->checks}, {"faults", tests.model->faults}};
+  }
+  return result;
 }
 
 Json report_json(const Report& report) {
@@ -144,6 +158,12 @@ std::string report_text(const Report& report) {
     text += fmt::format("self-test   {}: {} of {} checks equal the definition\n", tested.isa,
                         tested.result.checks - static_cast<int>(tested.result.failures.size()), tested.result.checks);
     for (const std::string& failure : tested.result.failures) text += fmt::format("            differs: {}\n", failure);
+  }
+  if (report.self_test.model) {
+    const kernels::StartCheck& check = *report.self_test.model;
+    text += fmt::format("self-test   {}, on the model's own weights: {} of {} checks equal the definition\n",
+                        report.isa, check.checks - static_cast<int>(check.faults.size()), check.checks);
+    for (const std::string& fault : check.faults) text += fmt::format("            {}\n", fault);
   }
   if (report.model) {
     const ModelNeeds& m = *report.model;

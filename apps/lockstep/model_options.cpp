@@ -108,6 +108,17 @@ void print_warnings(const tokenizer::Tokenizer& tokenizer) {
   for (const std::string& warning : tokenizer.warnings()) print_warning(warning);
 }
 
+namespace {
+
+void print_faults(const model::Model& model) {
+  if (model.start_check->ok()) return;
+  print_warning(fmt::format("THIS MACHINE COMPUTES WRONGLY with the kernel set {}:", model.kernels->isa));
+  for (const std::string& fault : model.start_check->faults) print_warning(fault);
+  print_warning("the answer stays right and comes slowly; see lockstep doctor");
+}
+
+}  // namespace
+
 LoadedModel load_model(const ModelOptions& options) {
   engine::EngineOptions with_progress = engine_options(options);
   LoadedModel loaded = {model_path(options), nullptr, 0};
@@ -120,6 +131,7 @@ LoadedModel load_model(const ModelOptions& options) {
   loaded.engine = engine::Engine::load(loaded.path, with_progress);
   loaded.load_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   line.clear();
+  print_faults(loaded.engine->model());
   return loaded;
 }
 

@@ -21,6 +21,7 @@ constexpr int64_t kCols = 512;
 constexpr int64_t kTokens = 5;
 constexpr int64_t kHeadDim = 64;
 constexpr int64_t kGroup = 3;
+constexpr int64_t kFewPositions = 19;  // a block of 16 and a part of one
 
 const KernelTable& definition() {
   return *available_tables().back();
@@ -59,7 +60,18 @@ class SelfTest {
     check_quantize();
     for (const quant::FormatInfo& format : quant::all_formats()) check_products(format.type);
     check_vectors();
-    for (int type = 0; type < kCacheTypes; ++type) check_attention(type);
+    for (int type = 0; type < kCacheTypes; ++type) {
+      check_attention(type, kFewPositions);
+      check_attention(type, kChunk);
+    }
+    check_merge();
+    return std::move(result_);
+  }
+
+  SelfTestResult run_operations(CacheType cache_type) && {
+    check_quantize();
+    check_vectors();
+    check_attention(static_cast<int>(cache_type), kFewPositions);
     check_merge();
     return std::move(result_);
   }
@@ -174,15 +186,13 @@ class SelfTest {
     return data;
   }
 
-  void check_attention(int type) {
+  void check_attention(int type, int64_t n_positions) {
     if (definition().attend_chunk[type] == nullptr) return;
     if (table_.attend_chunk[type] == nullptr || table_.append_k[type] == nullptr || table_.append_v[type] == nullptr) {
       return expect(false, fmt::format("attention, cache type {}: missing", type));
     }
-    for (const int64_t n_positions : {int64_t{19}, kChunk}) {
-      compare([&](const KernelTable& t) { return attend(t, type, n_positions); },
-              fmt::format("attention, cache type {}, {} positions", type, n_positions));
-    }
+    compare([&](const KernelTable& t) { return attend(t, type, n_positions); },
+            fmt::format("attention, cache type {}, {} positions", type, n_positions));
   }
 
   // One chunk written and read; the largest element that a cache may have is 4 bytes.
@@ -231,6 +241,10 @@ class SelfTest {
 
 SelfTestResult self_test(const KernelTable& table) {
   return SelfTest(table).run();
+}
+
+SelfTestResult operations_test(const KernelTable& table, CacheType cache_type) {
+  return SelfTest(table).run_operations(cache_type);
 }
 
 }  // namespace lockstep::kernels

@@ -19,4 +19,7 @@ struct SelfTestResult {
 
 [[nodiscard]] SelfTestResult self_test(const KernelTable& table);
 
+// The part of it that is no product, with one cache type and few positions: some hundred thousand operations.
+[[nodiscard]] SelfTestResult operations_test(const KernelTable& table, CacheType cache_type);
+
 }  // namespace lockstep::kernels

@@ -17,6 +17,9 @@ inline constexpr int64_t kScaleGroup = 32;
 inline constexpr int64_t kSumGroup = 16;
 // Exact products are chains over this many elements; the chains' results are added in order.
 inline constexpr int64_t kExactChunk = 256;
+// Vector kernels multiply the rows of quantized types as they stream by for up to this many tokens; for more they
+// unpack them into a panel first. (Float weights stream for one token; types without an R16 unit never do.)
+inline constexpr int64_t kMostStreamed = 8;
 // Positions per block of the K cache: lanes of one vector.
 inline constexpr int64_t kPositionsPerBlock = 16;
 // Positions per attention chunk, and per allocation of the KV cache.

@@ -2,12 +2,14 @@
 // all threads.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "exec/kv_cache.h"
 #include "exec/team.h"
 #include "gguf/model_file.h"
+#include "kernels/start_check.h"
 #include "kernels/table.h"
 #include "model/config.h"
 #include "model/rope.h"
@@ -28,6 +30,8 @@ struct Model {
   const kernels::KernelTable* kernels;
   Compute compute;
   kernels::CacheType cache_type;
+  // What the self-test at loading found; `kernels` is its table when something had to be replaced.
+  std::shared_ptr<const kernels::StartCheck> start_check = nullptr;
 
   // The product of this model's compute mode for a weight type.
   [[nodiscard]] auto product(quant::TensorType type) const noexcept {
@@ -40,8 +44,9 @@ struct ModelOptions {
   std::string isa = "auto";  // the kernel set: the best that this CPU has, or one by name
   Compute compute = Compute::kFast;
   kernels::CacheType cache_type = kernels::CacheType::kF16;
-  Progress progress;     // of reading the weights
-  int64_t ctx_size = 0;  // tokens of context; 0: what the model was trained for
+  Progress progress;                            // of reading the weights
+  int64_t ctx_size = 0;                         // tokens of context; 0: what the model was trained for
+  const kernels::KernelTable* table = nullptr;  // instead of the set that `isa` names: for self-checks and tests
 };
 
 // Configuration and weights of a file with a vocabulary of n_vocab tokens, read by the team. Errors: those of
@@ -51,6 +56,10 @@ struct ModelOptions {
 
 // "f16", "f32" or "q8_0".
 [[nodiscard]] std::string_view cache_type_name(const Model& model);
+
+// The kernels on some rows of every type of weights that the file has (kernels/start_check.h), without loading it.
+[[nodiscard]] kernels::StartCheck check_kernels(const gguf::ModelFile& file, const kernels::KernelTable& table,
+                                                kernels::CacheType cache_type);
 
 [[nodiscard]] exec::KvCache::Shape cache_shape(const Model& model, int64_t max_positions);
 

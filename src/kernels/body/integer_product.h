@@ -245,9 +245,6 @@ void panel_rows(const LinearJob& job, const Corrections& c, std::byte* panel, in
 
 // ---- the product of a type ----
 
-// Up to this many tokens the rows are multiplied as they stream by; more are worth a panel.
-inline constexpr int64_t kMostStreamed = 8;
-
 template <TensorType type>
 void linear_fast(const LinearJob& job) noexcept {
   using P = PanelForm<type>;

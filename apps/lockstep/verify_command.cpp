@@ -13,6 +13,7 @@
 #include "usage.h"
 #include "verify/compare.h"
 #include "verify_report.h"
+#include "verify_self.h"
 
 namespace lockstep {
 namespace {
@@ -24,6 +25,9 @@ struct VerifyOptions {
   CLI::Option* kv_type = nullptr;
   std::string against;
   std::string tolerance;
+  bool self = false;
+  bool quick = false;
+  bool full = false;
   bool json = false;
 };
 
@@ -106,8 +110,12 @@ int verify_against(VerifyOptions& options, Output& output) {
 
 int run_verify(VerifyOptions& options, Output& output) {
   settle_model_argument(options.model, options.prompt.positional);
-  if (!options.against.empty()) return verify_against(options, output);
-  fail(ErrorCode::kUsage, "verify needs --against FILE");
+  if (options.self == !options.against.empty()) fail(ErrorCode::kUsage, "verify needs --against FILE or --self");
+  if (!options.self) return verify_against(options, output);
+  if (has_prompt_source(options.prompt)) fail(ErrorCode::kUsage, "verify --self has a text of its own");
+  if (options.compute->count() == 0) options.model.compute = "fast";
+  if (options.kv_type->count() == 0) options.model.kv_type = "f16";
+  return run_verify_self(options.model, {options.full, options.json}, output);
 }
 
 }  // namespace
@@ -116,13 +124,19 @@ void add_verify_command(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<VerifyOptions>();
   options->model.compute = "exact";
   options->model.kv_type = "f32";
-  CLI::App& command = add_command(program, chosen, "verify", "proves the numbers: against what another engine computed",
-                                  options, run_verify);
+  CLI::App& command = add_command(
+      program, chosen, "verify",
+      "proves the numbers: against what another engine computed, or every way to compute them", options, run_verify);
   add_model_argument(command, options->model);
   command
       .add_option("--against", options->against,
                   "a trace (lockstep trace), or the text that llama.cpp's llama-eval-callback prints")
       ->type_name("FILE");
+  CLI::Option* self = command.add_flag(
+      "--self", options->self,
+      "the same logits from every kernel set, number of threads, cut of the prompt, neighbour and reused prefix");
+  CLI::Option* quick = command.add_flag("--quick", options->quick, "with --self: a few of each (default)")->needs(self);
+  command.add_flag("--full", options->full, "with --self: all of them, for minutes")->needs(self)->excludes(quick);
   add_prompt_options(command, options->prompt, "TEXT", {.ids = true});
   command
       .add_option("--tolerance", options->tolerance,

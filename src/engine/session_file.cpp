@@ -73,8 +73,8 @@ std::string name_of(const std::array<char, N>& field) {
   return printable(text.substr(0, text.find('\0')));
 }
 
-// Some files have several sets of rotation factors, of which the context size chooses one. The angles of position 1 tell
-// them apart.
+// Some files have several sets of rotation factors, of which the context size chooses one. The angles of position 1
+// tell them apart.
 uint64_t rotation_of(const model::Model& model) {
   std::vector<float> angles(static_cast<size_t>(model.config.rope.n_rot));
   model.rope.fill(1, angles.data());

@@ -108,6 +108,35 @@ TEST(SessionFile, OfAnotherModelKvTypeOrComputeModeIsRefusedByName) {
   refused(options, 1, ErrorCode::kUnsupported, {"compute", "fast", "exact"});
 }
 
+// The context size decides which of the file's two sets of rotation factors is used, so the keys are others.
+TEST(SessionFile, WithOtherRotationFactorsIsRefusedByName) {
+  forge::TinyShape shape = forge::tiny_llama();
+  shape.arch = "phi3";
+  shape.n_layers = 1;
+  shape.types = {quant::TensorType::kQ8_0};
+  forge::TinyModel model(shape);
+  model.set("rope.scaling.original_context_length", uint32_t{200});
+  model.add_vector("rope_factors_short.weight", std::vector<float>(16, 1.0f));
+  model.add_vector("rope_factors_long.weight", std::vector<float>(16, 2.0f));
+  const fs::path model_path = forge::test_file("long.gguf");
+  model.write(model_path);
+  const fs::path path = forge::test_file("session");
+  EngineOptions options = small_options();
+  options.ctx_size = 200;
+  const auto engine = Engine::load(model_path, options);
+  Session session(*engine);
+  (void)session.sync(Ids{5, 6, 7});
+  save_session(path, session, "");
+  options.ctx_size = 100;
+  const auto also_short = Engine::load(model_path, options);
+  Session into(*also_short);
+  EXPECT_EQ(load_session(path, into), "");
+  options.ctx_size = 201;
+  const auto with_long = Engine::load(model_path, options);
+  Session other(*with_long);
+  expect_refusal(path, other, ErrorCode::kUnsupported, {"rotation factors", "context size"});
+}
+
 TEST(SessionFile, LongerThanTheContextGivesItsBeginning) {
   const fs::path path = forge::test_file("session");
   const Ids prompt = forge::random_tokens(290, 300, 5);

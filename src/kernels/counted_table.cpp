@@ -30,7 +30,8 @@ enum Operation : size_t {
   kFinish,
   kOperations,
 };
-constexpr const char* kOperationNames[] = {"quantize", "rms_norm", "swiglu", "geglu", "softcap", "add", "rope", "merge_chunk", "finish_attention"};
+constexpr const char* kOperationNames[] = {"quantize", "rms_norm", "swiglu",      "geglu",           "softcap",
+                                           "add",      "rope",     "merge_chunk", "finish_attention"};
 static_assert(std::size(kOperationNames) == kOperations);
 
 // See the header: counted functions have no other place to look.

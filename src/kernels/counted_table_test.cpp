@@ -20,8 +20,8 @@ TEST(CountedTable, ComputesWhatTheRealOneComputesAndCountsEveryEntry) {
     const SelfTestResult result = self_test(counted.table());
     EXPECT_TRUE(result.ok()) << real->isa;
     const auto calls = counted.take();
-    for (const char* name : {"quantize", "rms_norm", "swiglu", "geglu", "softcap", "add", "rope", "merge_chunk", "finish_attention",
-                             "append_k f16", "append_v q8_0", "attend_chunk f32"})
+    for (const char* name : {"quantize", "rms_norm", "swiglu", "geglu", "softcap", "add", "rope", "merge_chunk",
+                             "finish_attention", "append_k f16", "append_v q8_0", "attend_chunk f32"})
       EXPECT_GT(calls.count(name), 0u) << real->isa << " " << name;
     EXPECT_EQ(calls.at("rope"), 2u);
     EXPECT_EQ(calls.at("attend_chunk f16"), 2u);

@@ -309,7 +309,7 @@ TEST(Scheduler, AnAnswerEndsWhenItsReceiverSaysSo) {
     Prompt seen;
     const auto receive = [&seen](TokenId id) {
       seen.push_back(id);
-      return seen.size() < 3;
+      return seen.size() < 3 ? std::nullopt : std::optional(FinishReason::kCancelled);
     };
     std::optional<Answer> neighbour;
     scheduler.submit(

@@ -55,7 +55,7 @@ class SelfChecker {
       : file_(gguf::ModelFile::open(path)), options_(options), tables_(options.tables) {
     if (tables_.empty()) tables_.assign(model::available_tables().begin(), model::available_tables().end());
     // Sets of one layout after another: the file is read once for each.
-    std::ranges::stable_partition(tables_, [](const KernelTable* table) { return table->packed; });
+    std::stable_partition(tables_.begin(), tables_.end(), [](const KernelTable* table) { return table->packed; });
     n_vocab_ = static_cast<int64_t>(tokenizer::Tokenizer::load(file_.metadata()).n_tokens());
   }
 

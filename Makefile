@@ -50,12 +50,17 @@ test: deps-tests models-test ## builds and runs every test; the last line counts
 	@tools/build.sh release
 	@$(TEST_MODELS) tools/run_tests.py build/release
 
-.PHONY: clang asan tsan
+.PHONY: clang asan asan-short tsan
 clang: deps-checks ## builds with clang into build/clang
 	@tools/build.sh clang
 asan: deps-checks models-test ## short tests under address and undefined-behaviour sanitizers
 	@tools/build.sh asan
 	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/asan
+# Every floor below apps: what reads files, ids, templates and sessions, and what computes.
+SANITIZED_FLOORS := base quant gguf tokenizer kernels exec model sampling engine chat verify
+asan-short: deps-checks models-test ## the same for the floors below apps, without the program
+	@tools/build.sh asan $(addsuffix _test,$(SANITIZED_FLOORS))
+	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/asan --labels '^($(subst $() ,|,$(SANITIZED_FLOORS)))$$'
 tsan: deps-checks models-test ## short tests of the threaded floors under the thread sanitizer
 	@tools/build.sh tsan
 	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/tsan --labels '^(exec|model|engine)$$'
@@ -77,7 +82,7 @@ arm-sysroot:
 .PHONY: ci-short
 ci-short: format-check loc clang models-test ## what CI runs after make test
 	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/clang
-	@$(MAKE) --no-print-directory asan
+	@$(MAKE) --no-print-directory asan-short
 	@$(MAKE) --no-print-directory test-arm-short
 
 .PHONY: format format-check lint loc

@@ -5,14 +5,14 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 sysroot=$PWD/build/arm-sysroot
-packages=(libfmt-dev libfmt9 libgtest-dev libpcre2-dev libpcre2-8-0 libxxhash-dev libxxhash0 nlohmann-json3-dev libcli11-dev)
+packages=(libfmt-dev libfmt9 libgtest-dev libpcre2-dev libpcre2-8-0 libxxhash-dev libxxhash0 nlohmann-json3-dev libcli11-dev libedit-dev libedit2)
 stamp="${packages[*]}"
 stamp_file=$sysroot/.packages
 [[ -f $stamp_file && $(<"$stamp_file") == "$stamp" ]] && exit 0
 
 for tool in apt-get dpkg-deb; do
   if ! command -v "$tool" >/dev/null; then
-    echo "arm sysroot: needs $tool (Debian); elsewhere put arm64 builds of fmt, gtest, pcre2, xxhash, nlohmann-json and CLI11 into $sysroot" >&2
+    echo "arm sysroot: needs $tool (Debian); elsewhere put arm64 builds of fmt, gtest, pcre2, xxhash, nlohmann-json, CLI11 and libedit into $sysroot" >&2
     exit 1
   fi
 done

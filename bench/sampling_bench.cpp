@@ -42,32 +42,8 @@ void choose_token(benchmark::State& state, const SamplingParams& params, Look lo
   }
 }
 
-SamplingParams greedy() {
-  SamplingParams params;
-  params.temp = 0;
-  return params;
-}
-
-SamplingParams with_penalties() {
-  SamplingParams params;
-  params.repeat_penalty = 1.1f;
-  return params;
-}
-
-SamplingParams without_top_k() {
-  SamplingParams params;
-  params.top_k = 0;
-  return params;
-}
-
-SamplingParams with_mirostat() {
-  SamplingParams params;
-  params.mirostat = 2;
-  return params;
-}
-
 SamplingParams everything() {
-  SamplingParams params = with_penalties();
+  SamplingParams params = {.repeat_penalty = 1.1f};
   params.dry_multiplier = 0.8f;
   params.top_n_sigma = 2;
   params.typical = 0.9f;
@@ -78,14 +54,17 @@ SamplingParams everything() {
 }
 
 // In the engine the forward pass leaves a shortlist; kAll is the same choice without one.
-BENCHMARK_CAPTURE(choose_token, greedy, greedy(), Look::kShortlist)->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(choose_token, greedy_without_shortlist, greedy(), Look::kAll)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(choose_token, greedy, SamplingParams{.temp = 0}, Look::kShortlist)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(choose_token, greedy_without_shortlist, SamplingParams{.temp = 0}, Look::kAll)
+    ->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(choose_token, default_chain, SamplingParams(), Look::kShortlist)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(choose_token, default_chain_without_shortlist, SamplingParams(), Look::kAll)
     ->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(choose_token, penalties, with_penalties(), Look::kShortlist)->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(choose_token, no_top_k, without_top_k(), Look::kShortlist)->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(choose_token, mirostat_2, with_mirostat(), Look::kShortlist)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(choose_token, penalties, SamplingParams{.repeat_penalty = 1.1f}, Look::kShortlist)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(choose_token, no_top_k, SamplingParams{.top_k = 0}, Look::kShortlist)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(choose_token, mirostat_2, SamplingParams{.mirostat = 2}, Look::kShortlist)
+    ->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(choose_token, everything, everything(), Look::kShortlist)->Unit(benchmark::kMicrosecond);
 
 }  // namespace

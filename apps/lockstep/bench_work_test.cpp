@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "bench_sequences.h"
+#include "forge/load_engine.h"
 #include "forge/tiny_model.h"
 
 namespace lockstep {
@@ -16,13 +17,11 @@ constexpr double kWeightBytes = 2;                          // F16
 constexpr double kKvBytesPerPosition = 4 * 2 * 2 * 32 * 2;  // layers, K and V, heads, size, F16
 
 std::unique_ptr<engine::Engine> tiny_engine(const forge::TinyShape& shape, const std::string& name) {
-  const auto path = forge::test_file(name);
-  forge::TinyModel(shape).write(path);
   engine::EngineOptions options;
   options.threads = 2;
   options.ctx_size = 1024;
   options.batch_size = 100;
-  return engine::Engine::load(path, options);
+  return forge::load_engine(forge::TinyModel(shape), name, options);
 }
 
 TEST(PassWork, CountsEachMatrixOnceAndEachTokensMultiplyAdds) {

@@ -5,17 +5,14 @@
 
 #include "base/error.h"
 #include "engine/session_file.h"
-#include "interrupt.h"
+#include "prompt_progress.h"
 #include "served_options.h"
 
 namespace lockstep {
 
 ChatPartner::ChatPartner(const LoadedModel& loaded, chat::PromptBuilder builder, ChatSettings settings)
     : loaded_(loaded), builder_(std::move(builder)), settings_(std::move(settings)), session_(*loaded.engine) {
-  session_.set_progress([this](int64_t done, int64_t total) {
-    stop_if_interrupted();
-    progress_.update(static_cast<uint64_t>(done), static_cast<uint64_t>(total));
-  });
+  session_.set_progress(prompt_progress(progress_));
 }
 
 // An answer of unknown length gets a quarter of the context.

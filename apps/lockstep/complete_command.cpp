@@ -16,6 +16,7 @@
 #include "messages.h"
 #include "model_options.h"
 #include "progress_line.h"
+#include "prompt_progress.h"
 #include "prompt_source.h"
 #include "request.h"
 #include "served_options.h"
@@ -44,10 +45,7 @@ struct CompleteOptions {
 class Completer {
  public:
   explicit Completer(const LoadedModel& loaded) : loaded_(loaded), session_(*loaded_.engine) {
-    session_.set_progress([this](int64_t done, int64_t total) {
-      stop_if_interrupted();
-      progress_.update(static_cast<uint64_t>(done), static_cast<uint64_t>(total));
-    });
+    session_.set_progress(prompt_progress(progress_));
   }
 
   [[nodiscard]] const tokenizer::Tokenizer& tokenizer() const { return loaded_.engine->tokenizer(); }

@@ -1,5 +1,5 @@
-// Hashes that say what an answer came from (the model file has its own: model/tensor_loader.h). Source of the hash:
-// XXH3 128 bits with seed 0, canonical form (big-endian), as 32 hexadecimal digits.
+// Hashes that say what an answer came from (the model file has its own: model/tensor_loader.h). See
+// base/hash128.h.
 #pragma once
 
 #include <string>

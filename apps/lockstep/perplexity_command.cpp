@@ -5,7 +5,6 @@
 #include "exit_status.h"
 #include "interrupt.h"
 #include "json_text.h"
-#include "kernels/select.h"
 #include "messages.h"
 #include "model_options.h"
 #include "number_text.h"
@@ -72,8 +71,8 @@ Json result_json(const PerplexityResult& result, const TextWindows& windows, con
                {"chunks", windows.count()},
                {"ctx", windows.size},
                {"tokens", result.likelihood.count()},
-               {"compute", model.compute == model::Compute::kFast ? "fast" : "exact"},
-               {"kv_type", kernels::to_string(model.cache_type)}};
+               {"compute", to_string(model.compute)},
+               {"kv_type", cache_type_name(model)}};
   if (result.divergence.empty()) return json;
   const verify::Divergence divergence = result.divergence.result();
   json["kld"] = {{"mean", divergence.mean}, {"p99", divergence.p99}, {"max", divergence.max}};

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "answer.h"
-#include "answer_watcher.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "commands.h"
@@ -106,9 +105,9 @@ Verdict replay(ModelInMode& model, const Json& answer) {
   if (recording.is_cut) options.n_predict = static_cast<int64_t>(recording.ids.size());
   engine::Session session(*loaded.engine);
   session.set_progress([](int64_t, int64_t) { stop_if_interrupted(); });
-  AnswerWatcher watcher(loaded.engine->tokenizer(), options.stop);
-  const engine::Generated generated = engine::generate(session, *loaded.engine, recording.prompt, options,
-                                                       [&watcher](TokenId id) { return watcher.next(id); });
+  const engine::Generated generated = engine::generate(session, *loaded.engine, recording.prompt, options, [](TokenId) {
+    return interrupted() ? std::optional(engine::FinishReason::kCancelled) : std::nullopt;
+  });
   stop_if_interrupted();
   const Json again = answer_json(generated, recording.prompt, loaded.engine->tokenizer(), loaded.load_ms);
   const RecordedModel here = recorded_model(request_receipt(model_receipt(loaded.path, *loaded.engine), options));

@@ -6,13 +6,12 @@
 #include "commands.h"
 #include "engine/session.h"
 #include "exit_status.h"
-#include "interrupt.h"
 #include "json_text.h"
 #include "logits_file.h"
 #include "messages.h"
 #include "model_options.h"
 #include "number_text.h"
-#include "progress_line.h"
+#include "prompt_progress.h"
 #include "prompt_source.h"
 #include "tokenizer/search_pattern.h"
 #include "usage.h"
@@ -56,10 +55,7 @@ Json header(const ModelOptions& options, const RawPrompt& prompt, std::span<cons
 void compute(engine::Engine& engine, std::span<const tokenizer::TokenId> ids, const std::string& logits_file) {
   engine::Session session(engine);
   ProgressLine progress("prompt:", "tokens", 1);
-  session.set_progress([&](int64_t done, int64_t total) {
-    stop_if_interrupted();
-    progress.update(static_cast<uint64_t>(done), static_cast<uint64_t>(total));
-  });
+  session.set_progress(prompt_progress(progress));
   if (logits_file.empty()) {
     session.sync(ids);
   } else {

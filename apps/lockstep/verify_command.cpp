@@ -4,11 +4,10 @@
 #include "commands.h"
 #include "engine/session.h"
 #include "exit_status.h"
-#include "interrupt.h"
 #include "messages.h"
 #include "model_options.h"
 #include "number_text.h"
-#include "progress_line.h"
+#include "prompt_progress.h"
 #include "prompt_source.h"
 #include "usage.h"
 #include "verify/compare.h"
@@ -77,10 +76,7 @@ verify::Report compare(const LoadedModel& loaded, const std::vector<tokenizer::T
   verify::Comparison comparison(reference, tolerance);
   engine::Session session(*loaded.engine);
   ProgressLine progress("prompt:", "tokens", 1);
-  session.set_progress([&](int64_t done, int64_t total) {
-    stop_if_interrupted();
-    progress.update(static_cast<uint64_t>(done), static_cast<uint64_t>(total));
-  });
+  session.set_progress(prompt_progress(progress));
   loaded.engine->set_observer(&comparison);
   session.sync(ids);
   loaded.engine->set_observer(nullptr);

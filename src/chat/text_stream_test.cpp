@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "engine/generate.h"
+#include "forge/load_engine.h"
 #include "forge/successor_model.h"
 
 namespace lockstep::chat {
@@ -26,12 +27,10 @@ struct Answer {
 };
 
 std::unique_ptr<engine::Engine> load(const forge::TinyModel& model) {
-  const std::filesystem::path path = forge::test_file("successor.gguf");
-  model.write(path);
   engine::EngineOptions options;
   options.threads = 1;
   options.ctx_size = 64;
-  return engine::Engine::load(path, options);
+  return forge::load_engine(model, "successor.gguf", options);
 }
 
 // The answer to <s>, ended by `stops`.

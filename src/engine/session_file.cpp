@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <memory>
-#include <new>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -14,6 +11,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash128.h"
 #include "base/new_file.h"
 
 namespace lockstep::engine {
@@ -37,30 +35,6 @@ struct Header {
   uint64_t text_bytes;
 };
 static_assert(sizeof(Header) == 112 && std::is_trivially_copyable_v<Header>);
-
-using Digest = std::array<std::byte, sizeof(XXH128_canonical_t)>;
-
-class Hasher {
- public:
-  Hasher() : state_(XXH3_createState()) {
-    if (state_ == nullptr) throw std::bad_alloc();
-    XXH3_128bits_reset(state_.get());
-  }
-  void add(std::span<const std::byte> bytes) { XXH3_128bits_update(state_.get(), bytes.data(), bytes.size()); }
-  [[nodiscard]] Digest digest() const {
-    XXH128_canonical_t canonical;
-    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state_.get()));
-    Digest result;
-    std::memcpy(result.data(), canonical.digest, result.size());
-    return result;
-  }
-
- private:
-  struct Free {
-    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-  };
-  std::unique_ptr<XXH3_state_t, Free> state_;
-};
 
 template <size_t N>
 void set_name(std::array<char, N>& field, std::string_view name) {
@@ -110,14 +84,14 @@ class Reader {
     hasher_.add(out);
     at_ += out.size();
   }
-  [[nodiscard]] Digest digest() const { return hasher_.digest(); }
+  [[nodiscard]] Hash128 digest() const { return hasher_.digest(); }
   [[nodiscard]] uint64_t size() const { return file_.size(); }
   [[nodiscard]] std::string name() const { return printable(file_.path().native(), 200); }
 
  private:
   File file_;
   uint64_t at_ = 0;
-  Hasher hasher_;
+  RunningHash128 hasher_;
 };
 
 // Holds what the file says against the session that is to take it.
@@ -154,7 +128,7 @@ uint64_t n_blocks(uint64_t n_tokens) {
 void check_size(const Header& header, uint64_t block_bytes, uint64_t file_bytes, const std::string& name) {
   const auto token_bytes = checked_mul(header.n_tokens, sizeof(TokenId));
   const auto cache_bytes = checked_mul(n_blocks(std::min(header.n_tokens, file_bytes)), block_bytes);
-  std::optional<uint64_t> total = sizeof(Header) + sizeof(Digest);
+  std::optional<uint64_t> total = sizeof(Header) + sizeof(Hash128);
   for (const std::optional<uint64_t>& part : {token_bytes, cache_bytes, std::optional(header.text_bytes)})
     total = total && part ? checked_add(*total, *part) : std::nullopt;
   if (total != file_bytes) {
@@ -165,7 +139,7 @@ void check_size(const Header& header, uint64_t block_bytes, uint64_t file_bytes,
 
 Header read_header(Reader& reader, const Session& session) {
   Header header = {};
-  if (reader.size() < sizeof(Header) + sizeof(Digest)) {
+  if (reader.size() < sizeof(Header) + sizeof(Hash128)) {
     fail(ErrorCode::kBadFile, "{}: not a session file: {} bytes, fewer than a header has", reader.name(),
          reader.size());
   }
@@ -195,7 +169,7 @@ void read_blocks(Reader& reader, const Header& header, uint64_t n_kept, exec::Kv
 
 void save_session(const std::filesystem::path& path, const Session& session, std::string_view text) {
   NewFile file(path);
-  Hasher hasher;
+  RunningHash128 hasher;
   const auto write = [&](std::span<const std::byte> bytes) {
     hasher.add(bytes);
     file.write(bytes);
@@ -221,8 +195,8 @@ std::string load_session(const std::filesystem::path& path, Session& session) {
   exec::KvCache cache(session.cache().shape());
   cache.reserve(static_cast<int64_t>(n_kept));
   read_blocks(reader, header, n_blocks(n_kept), cache);
-  const Digest computed = reader.digest();
-  Digest stored;
+  const Hash128 computed = reader.digest();
+  Hash128 stored;
   reader.read(stored);
   if (stored != computed) fail(ErrorCode::kBadFile, "{}: damaged: the checksum differs", reader.name());
   check_ids(tokens, session.engine().n_vocab(), reader.name());

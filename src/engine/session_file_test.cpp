@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "forge/load_engine.h"
 #include "forge/tiny_model.h"
 
 namespace lockstep::engine {
@@ -27,9 +28,7 @@ std::unique_ptr<Engine> load(const EngineOptions& options, uint64_t seed = 1) {
   shape.n_layers = 2;
   shape.types = {quant::TensorType::kQ8_0};
   shape.seed = seed;
-  const fs::path path = forge::test_file("tiny" + std::to_string(seed) + ".gguf");
-  forge::TinyModel(shape).write(path);
-  return Engine::load(path, options);
+  return forge::load_engine(forge::TinyModel(shape), "tiny" + std::to_string(seed) + ".gguf", options);
 }
 
 std::vector<float> next_logits(Session& session, TokenId token) {

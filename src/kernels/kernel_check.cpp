@@ -23,10 +23,6 @@ constexpr int64_t kHeadDim = 64;
 constexpr int64_t kGroup = 3;
 constexpr int64_t kFewPositions = 19;  // a block of 16 and a part of one
 
-const KernelTable& definition() {
-  return *available_tables().back();
-}
-
 template <typename T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
@@ -85,12 +81,12 @@ class SelfTest {
   // The same operation by the table and by the definition.
   template <typename Compute>
   void compare(const Compute& compute, std::string what) {
-    expect(same_bits(compute(table_), compute(definition())), std::move(what));
+    expect(same_bits(compute(table_), compute(definition_table())), std::move(what));
   }
 
   void check_quantize() {
     const Quantized got(table_);
-    const Quantized wanted(definition());
+    const Quantized wanted(definition_table());
     expect(same_bits(got.q, wanted.q) && same_bits(got.scale, wanted.scale) && same_bits(got.sum, wanted.sum),
            "quantize");
   }
@@ -98,10 +94,10 @@ class SelfTest {
   void check_products(TensorType type) {
     const auto index = static_cast<size_t>(type);
     for (const int64_t n_tokens : {int64_t{1}, kTokens}) {
-      if (definition().fast[index] != nullptr)
-        check_product(type, n_tokens, "fast", table_.fast[index], definition().fast[index]);
-      if (definition().exact[index] != nullptr)
-        check_product(type, n_tokens, "exact", table_.exact[index], definition().exact[index]);
+      if (definition_table().fast[index] != nullptr)
+        check_product(type, n_tokens, "fast", table_.fast[index], definition_table().fast[index]);
+      if (definition_table().exact[index] != nullptr)
+        check_product(type, n_tokens, "exact", table_.exact[index], definition_table().exact[index]);
     }
   }
 
@@ -114,7 +110,7 @@ class SelfTest {
     std::vector<std::byte> rows(static_cast<size_t>(kRows) * row_bytes);
     fill_sample_rows(type, static_cast<uint64_t>(type), rows);
     expect(same_bits(multiply(product, laid_out(table_, type, rows, row_bytes), row_bytes, n_tokens),
-                     multiply(defined, laid_out(definition(), type, rows, row_bytes), row_bytes, n_tokens)),
+                     multiply(defined, laid_out(definition_table(), type, rows, row_bytes), row_bytes, n_tokens)),
            std::move(what));
   }
 
@@ -187,7 +183,7 @@ class SelfTest {
   }
 
   void check_attention(int type, int64_t n_positions) {
-    if (definition().attend_chunk[type] == nullptr) return;
+    if (definition_table().attend_chunk[type] == nullptr) return;
     if (table_.attend_chunk[type] == nullptr || table_.append_k[type] == nullptr || table_.append_v[type] == nullptr) {
       return expect(false, fmt::format("attention, cache type {}: missing", type));
     }
@@ -232,7 +228,7 @@ class SelfTest {
   }
 
   const KernelTable& table_;
-  const Quantized activations_{definition()};
+  const Quantized activations_{definition_table()};
   Buffer scratch_{linear_scratch_bytes(kCols, kTokens), "the kernel self-test"};
   SelfTestResult result_;
 };

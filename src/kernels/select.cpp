@@ -52,6 +52,10 @@ std::span<const KernelTable* const> available_tables() {
   return tables;
 }
 
+const KernelTable& definition_table() {
+  return kScalarTable;
+}
+
 std::string_view to_string(CacheType type) {
   switch (type) {
     case CacheType::kF16:

@@ -12,6 +12,9 @@ namespace lockstep::kernels {
 // Every set compiled into this binary that this CPU can run, best first. The last is always "scalar".
 [[nodiscard]] std::span<const KernelTable* const> available_tables();
 
+// The set "scalar": what defines the bits of all others.
+[[nodiscard]] const KernelTable& definition_table();
+
 // "f16", "f32", "q8_0".
 [[nodiscard]] std::string_view to_string(CacheType type);
 

@@ -10,6 +10,7 @@
 #include "kernels/packed.h"
 #include "kernels/row_product.h"
 #include "kernels/sample_rows.h"
+#include "kernels/select.h"
 #include "quant/format.h"
 
 namespace lockstep::kernels {
@@ -19,11 +20,6 @@ namespace {
 constexpr int64_t kTokenCounts[] = {1, kMostStreamed + 1};
 constexpr int64_t kMostTokens = kMostStreamed + 1;
 constexpr int64_t kPaddedCols = (kSampleCols + 63) / 64 * 64;
-
-const KernelTable& definition() {
-  const ScalarSets scalar = scalar_sets();
-  return *scalar.sets[scalar.n - 1];
-}
 
 Product product_of(const KernelTable& table, quant::TensorType type, bool exact) {
   return (exact ? table.exact : table.fast)[static_cast<size_t>(type)];
@@ -50,7 +46,7 @@ class StartChecker {
     if (found.ok()) return;
     const ScalarSets scalar = scalar_sets();
     const KernelTable* better = scalar.sets[0];
-    if (!operations_test(*better, cache_type).ok()) better = &definition();
+    if (!operations_test(*better, cache_type).ok()) better = &definition_table();
     for (const std::string& failure : found.failures) note_fault(failure, "", better->isa);
     KernelTable repaired = *better;
     repaired.isa = result_.table.isa;
@@ -63,15 +59,15 @@ class StartChecker {
   void prepare_activations() {
     fill_sample_activations(1, x_);
     for (int64_t t = 0; t < kMostTokens; ++t) {
-      (void)definition().quantize(x_.data() + t * kPaddedCols, kPaddedCols, q_.data() + t * kPaddedCols,
-                                  scale_.data() + t * kPaddedCols / kScaleGroup,
-                                  sum_.data() + t * kPaddedCols / kSumGroup);
+      (void)definition_table().quantize(x_.data() + t * kPaddedCols, kPaddedCols, q_.data() + t * kPaddedCols,
+                                        scale_.data() + t * kPaddedCols / kScaleGroup,
+                                        sum_.data() + t * kPaddedCols / kSumGroup);
     }
   }
 
   void check_product(const WeightSample& sample, bool exact) {
     const Product chosen = product_of(result_.table, sample.type, exact);
-    if (product_of(definition(), sample.type, exact) == nullptr) return;
+    if (product_of(definition_table(), sample.type, exact) == nullptr) return;
     ++result_.checks;
     if (chosen != nullptr && is_right(sample, exact, chosen, result_.table.packed)) return;
     const ScalarSets scalar = scalar_sets();
@@ -91,7 +87,7 @@ class StartChecker {
   }
 
   bool is_right(const WeightSample& sample, bool exact, Product product, bool packed) {
-    const Product defined = product_of(definition(), sample.type, exact);
+    const Product defined = product_of(definition_table(), sample.type, exact);
     return std::ranges::all_of(kTokenCounts, [&](int64_t n_tokens) {
       const std::vector<float> got = multiply(sample, product, packed, n_tokens);
       const std::vector<float> wanted = multiply(sample, defined, false, n_tokens);

@@ -41,9 +41,8 @@ constexpr std::array kFamilies = {
            .final_softcap = 30.0f,
            .wide_query_layers = 46,
            .trace = {.attn_added = kSaOut, .scaled_embedding = kInpScaled}},
-    // Gemma Team 2025, "Gemma 3": norms of query and key heads instead of capped scores, a window in five of six
-    // layers,
-    // which rotate with a base of their own.
+    // Gemma Team 2025, "Gemma 3": norms of query and key heads instead of capped scores; a window in five of six
+    // layers, which rotate with a base of their own.
     Family{.name = "gemma3",
            .pairing = RopePairing::kHalves,
            .qk_norm = QkNorm::kEachHead,

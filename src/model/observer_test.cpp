@@ -53,6 +53,21 @@ std::vector<float> last_logits(forge::ModelRun& run, const std::vector<int32_t>&
   return run.pass(std::move(rows));
 }
 
+// What two threads show of a pass of five tokens.
+Recorder record(const Model& model) {
+  forge::ModelRun run(model, 2, 5, 5);
+  Recorder recorder;
+  run.set_observer(&recorder);
+  last_logits(run, forge::random_tokens(5, model.config.n_vocab, 3));
+  return recorder;
+}
+
+std::vector<std::string> names_and_ops(const Recorder& recorder) {
+  std::vector<std::string> names;
+  for (const Seen& seen : recorder.all) names.push_back(seen.name + " " + seen.op);
+  return names;
+}
+
 TEST(Observer, ChangesNoBitOfTheLogits) {
   for (const auto& shape : {two_layers(forge::tiny_qwen2()), two_layers(forge::tiny_quantized(forge::tiny_llama())),
                             two_layers(forge::tiny_family("qwen3")), two_layers(forge::tiny_family("granite")),
@@ -96,13 +111,7 @@ TEST(Observer, SeesTheSameForEveryNumberOfThreads) {
 
 TEST(Observer, SeesTheLayerInTheOrderAndUnderTheNamesOfLlamaCpp) {
   const auto shape = two_layers(forge::tiny_qwen2());
-  const Model model = forge::load_model(written(shape));
-  forge::ModelRun run(model, 2, 5, 5);
-  Recorder recorder;
-  run.set_observer(&recorder);
-  last_logits(run, forge::random_tokens(5, shape.n_vocab, 3));
-  std::vector<std::string> names;
-  for (const Seen& seen : recorder.all) names.push_back(seen.name + " " + seen.op);
+  const Recorder recorder = record(forge::load_model(written(shape)));
   std::vector<std::string> wanted = {"embd GET_ROWS"};
   for (const std::string layer : {"-0 ", "-1 "}) {
     for (const std::string name :
@@ -114,18 +123,12 @@ TEST(Observer, SeesTheLayerInTheOrderAndUnderTheNamesOfLlamaCpp) {
     }
   }
   for (const std::string name : {"norm RMS_NORM", "result_norm MUL", "result_output MUL_MAT"}) wanted.push_back(name);
-  EXPECT_EQ(names, wanted);
+  EXPECT_EQ(names_and_ops(recorder), wanted);
 }
 
 TEST(Observer, SeesALayerWithMoreNormsUnderTheNamesOfLlamaCpp) {
   forge::TinyShape shape = two_layers(forge::tiny_family("gemma3"));
-  const Model model = forge::load_model(written(shape));
-  forge::ModelRun run(model, 2, 5, 5);
-  Recorder recorder;
-  run.set_observer(&recorder);
-  last_logits(run, forge::random_tokens(5, shape.n_vocab, 3));
-  std::vector<std::string> names;
-  for (const Seen& seen : recorder.all) names.push_back(seen.name + " " + seen.op);
+  const Recorder recorder = record(forge::load_model(written(shape)));
   std::vector<std::string> wanted = {"embd GET_ROWS", "inp_scaled SCALE"};
   for (const std::string layer : {"-0 ", "-1 "}) {
     for (const std::string name :
@@ -139,18 +142,14 @@ TEST(Observer, SeesALayerWithMoreNormsUnderTheNamesOfLlamaCpp) {
     }
   }
   for (const std::string name : {"norm RMS_NORM", "result_norm MUL", "result_output MUL_MAT"}) wanted.push_back(name);
-  EXPECT_EQ(names, wanted);
+  EXPECT_EQ(names_and_ops(recorder), wanted);
   EXPECT_EQ(recorder.find("Qcur_normed-1", "MUL").ne, (std::array<int64_t, 4>{32, 8, 5, 1}));
   EXPECT_EQ(recorder.find("attn_post_norm-1", "MUL").ne, (std::array<int64_t, 4>{256, 1, 1, 1}));
 }
 
 TEST(Observer, SeesAfterTheLastAttentionOnlyTheRowsThatWantLogits) {
   const auto shape = two_layers(forge::tiny_llama());
-  const Model model = forge::load_model(written(shape));
-  forge::ModelRun run(model, 2, 5, 5);
-  Recorder recorder;
-  run.set_observer(&recorder);
-  last_logits(run, forge::random_tokens(5, shape.n_vocab, 3));
+  const Recorder recorder = record(forge::load_model(written(shape)));
   using Extents = std::array<int64_t, 4>;
   EXPECT_EQ(recorder.find("Qcur-1", "MUL_MAT").ne, (Extents{256, 5, 1, 1}));
   EXPECT_EQ(recorder.find("Qcur-1", "ROPE").ne, (Extents{32, 8, 5, 1}));
@@ -163,12 +162,8 @@ TEST(Observer, SeesAfterTheLastAttentionOnlyTheRowsThatWantLogits) {
 }
 
 TEST(Observer, SeesPartsThatMakeTheWhole) {
-  const auto shape = two_layers(forge::tiny_llama());
-  const Model model = forge::load_model(written(shape));
-  forge::ModelRun run(model, 2, 5, 5);
-  Recorder recorder;
-  run.set_observer(&recorder);
-  last_logits(run, forge::random_tokens(5, shape.n_vocab, 3));
+  const Model model = forge::load_model(written(two_layers(forge::tiny_llama())));
+  const Recorder recorder = record(model);
   const Seen& norm = recorder.find("norm-0", "RMS_NORM");
   const Seen& attn_norm = recorder.find("attn_norm-0", "MUL");
   const Vector& weight = model.weights.layers[0].attn_norm;

@@ -1,14 +1,12 @@
 #include "model/tensor_loader.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <mutex>
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/hash128.h"
 #include "kernels/packed.h"
 #include "quant/dequantize.h"
 #include "quant/format.h"
@@ -16,17 +14,7 @@
 namespace lockstep::model {
 namespace {
 
-using Hash = std::array<unsigned char, sizeof(XXH128_canonical_t)>;
-
 constexpr uint64_t kSlice = uint64_t{4} << 20;
-
-Hash hash_of(const void* data, size_t size) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(data, size));
-  Hash hash;
-  std::copy_n(canonical.digest, hash.size(), hash.begin());
-  return hash;
-}
 
 // A placement as a run of equal pieces of the file that are converted one by one: groups of rows, or the whole of a
 // small tensor.
@@ -94,10 +82,7 @@ class Readers {
 
   std::string finish() const {
     if (error_) std::rethrow_exception(error_);
-    const Hash root = hash_of(hashes_.data(), hashes_.size() * sizeof(Hash));
-    std::string text;
-    for (const unsigned char byte : root) text += fmt::format("{:02x}", byte);
-    return text;
+    return hexadecimal(hash128(std::as_bytes(std::span(hashes_))));
   }
 
  private:
@@ -112,7 +97,7 @@ class Readers {
     }
     buffer.resize(end - slice.begin);
     file_.file(slice.shard).read_at(slice.begin, buffer);
-    hashes_[index] = hash_of(buffer.data(), slice.end - slice.begin);
+    hashes_[index] = hash128(std::span(buffer).first(slice.end - slice.begin));
     for (const Pieces& p : pieces) {
       if (overlaps(p)) place(p, slice, buffer.data());
     }
@@ -153,7 +138,7 @@ class Readers {
   const gguf::ModelFile& file_;
   const Progress& progress_;
   std::vector<Slice> slices_;
-  std::vector<Hash> hashes_;
+  std::vector<Hash128> hashes_;
   std::vector<std::vector<Pieces>> by_shard_;
   uint64_t total_ = 0;
   std::atomic<uint64_t> done_{0};

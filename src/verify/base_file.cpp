@@ -15,7 +15,7 @@ static_assert(std::endian::native == std::endian::little, "numbers are written a
 
 constexpr char kMagic[] = {'l', 'o', 'c', 'k', 'b', 'a', 's', 'e'};
 constexpr uint32_t kVersion = 1;
-constexpr uint64_t kDigestBytes = sizeof(RunningHash::Digest);
+constexpr uint64_t kDigestBytes = sizeof(Hash128);
 
 std::string shown(const std::filesystem::path& path) {
   return printable(path.native(), 200);
@@ -49,11 +49,11 @@ uint64_t window_bytes(const engine::Engine& engine, const TextWindows& windows) 
   return static_cast<uint64_t>(windows.n_scored() * engine.n_vocab()) * sizeof(float);
 }
 
-void add_number(RunningHash& hash, int64_t value) {
+void add_number(RunningHash128& hash, int64_t value) {
   hash.add_values(std::span<const int64_t>(&value, 1));
 }
 
-void add_text(RunningHash& hash, std::string_view text) {
+void add_text(RunningHash128& hash, std::string_view text) {
   add_number(hash, static_cast<int64_t>(text.size()));
   hash.add_values(std::span(text));
 }
@@ -62,12 +62,12 @@ void add_text(RunningHash& hash, std::string_view text) {
 
 std::string model_identity(const engine::Engine& engine) {
   const model::Config& c = engine.model().config;
-  RunningHash hash;
+  RunningHash128 hash;
   add_text(hash, c.family->name);
   for (const int64_t size : {c.n_layers, c.n_embd, c.n_heads, c.n_kv_heads, c.head_dim, c.n_ff, c.n_vocab})
     add_number(hash, size);
   for (int64_t id = 0; id < c.n_vocab; ++id) add_text(hash, engine.tokenizer().piece(static_cast<TokenId>(id)));
-  return hash.hexadecimal();
+  return hexadecimal(hash.digest());
 }
 
 BaseWriter::BaseWriter(const std::filesystem::path& path, const engine::Engine& engine, const TextWindows& windows)
@@ -79,7 +79,7 @@ BaseWriter::BaseWriter(const std::filesystem::path& path, const engine::Engine& 
   hash_.add(tokens);
   file_.write(head);
   file_.write(tokens);
-  const RunningHash::Digest digest = hash_.digest();
+  const Hash128 digest = hash_.digest();
   file_.write(std::as_bytes(std::span(digest)));
   hash_.reset();
 }
@@ -90,7 +90,7 @@ void BaseWriter::write(std::span<const float> rows) {
   hash_.add(bytes);
   left_in_window_ -= bytes.size();
   if (left_in_window_ > 0) return;
-  const RunningHash::Digest digest = hash_.digest();
+  const Hash128 digest = hash_.digest();
   file_.write(std::as_bytes(std::span(digest)));
   hash_.reset();
   left_in_window_ = window_bytes_;
@@ -149,7 +149,7 @@ void BaseReader::check_tokens(const TextWindows& windows) {
   hash_.add(std::as_bytes(std::span(&header_, 1)));
   hash_.add(bytes);
   offset_ = sizeof(BaseHeader) + bytes.size();
-  RunningHash::Digest digest;
+  Hash128 digest;
   file_.read_at(offset_, std::as_writable_bytes(std::span(digest)));
   if (digest != hash_.digest()) fail(ErrorCode::kBadFile, "{}: the base's tokens were changed", shown(file_.path()));
   hash_.reset();
@@ -173,7 +173,7 @@ std::span<const float> BaseReader::next(int64_t n) {
   offset_ += bytes.size();
   left_in_window_ -= bytes.size();
   if (left_in_window_ > 0) return rows_;
-  RunningHash::Digest digest;
+  Hash128 digest;
   file_.read_at(offset_, std::as_writable_bytes(std::span(digest)));
   if (digest != hash_.digest()) {
     fail(ErrorCode::kBadFile, "{}: the window that ends at byte {} was changed", shown(file_.path()), offset_);

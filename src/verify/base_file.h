@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/hash128.h"
 #include "base/new_file.h"
 #include "engine/engine.h"
-#include "verify/running_hash.h"
 #include "verify/text_windows.h"
 
 namespace lockstep::verify {
@@ -52,7 +52,7 @@ class BaseWriter {
 
  private:
   NewFile file_;
-  RunningHash hash_;
+  RunningHash128 hash_;
   uint64_t window_bytes_;
   uint64_t left_in_window_;
 };
@@ -79,7 +79,7 @@ class BaseReader {
   uint64_t offset_ = 0;
   uint64_t window_bytes_ = 0;
   uint64_t left_in_window_ = 0;
-  RunningHash hash_;
+  RunningHash128 hash_;
   std::vector<float> rows_;
 };
 

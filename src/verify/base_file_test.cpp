@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "forge/load_engine.h"
 #include "forge/tiny_model.h"
 #include "verify/perplexity.h"
 
@@ -19,12 +20,10 @@ std::string letters(int seed) {
 }
 
 std::unique_ptr<engine::Engine> tiny_engine(const std::string& name, const forge::TinyShape& shape) {
-  const auto path = forge::test_file(name);
-  forge::TinyModel(shape).write(path);
   engine::EngineOptions options;
   options.threads = 1;
   options.ctx_size = 20;
-  return engine::Engine::load(path, options);
+  return forge::load_engine(forge::TinyModel(shape), name, options);
 }
 
 forge::TinyShape small_shape() {

@@ -6,10 +6,10 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/hash128.h"
 #include "base/random.h"
 #include "model/forward.h"
 #include "model/workspace.h"
-#include "verify/running_hash.h"
 
 namespace lockstep::verify {
 namespace {
@@ -66,7 +66,7 @@ class PassRun {
     hash_.add_values(logits.subspan(n_other_logits * n_vocab, static_cast<size_t>(n_wanted) * n_vocab));
   }
 
-  [[nodiscard]] std::string hash() const { return hash_.hexadecimal(); }
+  [[nodiscard]] std::string hash() const { return hexadecimal(hash_.digest()); }
   [[nodiscard]] const std::set<int64_t>& row_counts() const { return row_counts_; }
 
  private:
@@ -91,7 +91,7 @@ class PassRun {
   std::vector<Neighbour> neighbours_;
   std::vector<model::BatchRow> rows_;
   std::set<int64_t> row_counts_;
-  RunningHash hash_;
+  RunningHash128 hash_;
 };
 
 // The prompt's rest in chunks, its end one by one.

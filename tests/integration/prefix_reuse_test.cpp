@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/scheduler.h"
+#include "forge/load_engine.h"
 #include "forge/tiny_model.h"
 
 namespace lockstep::engine {
@@ -13,13 +14,11 @@ std::unique_ptr<Engine> load_tiny() {
   forge::TinyShape shape = forge::tiny_qwen2();
   shape.n_layers = 2;
   shape.types = {quant::TensorType::kQ4_0, quant::TensorType::kQ8_0};
-  const std::filesystem::path path = forge::test_file("tiny.gguf");
-  forge::TinyModel(shape).write(path);
   EngineOptions options;
   options.threads = 2;
   options.ctx_size = 300;
   options.batch_size = 32;
-  return Engine::load(path, options);
+  return forge::load_engine(forge::TinyModel(shape), "tiny.gguf", options);
 }
 
 GenerateOptions greedy(int64_t n_predict) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "forge/load_engine.h"
 #include "forge/tiny_model.h"
 
 namespace lockstep::engine {
@@ -39,13 +40,11 @@ std::unique_ptr<Engine> load_tiny(bool poisoned = false, int threads = 2) {
   shape.types = {quant::TensorType::kF32, quant::TensorType::kQ4_0, quant::TensorType::kQ8_0};
   forge::TinyModel tiny(shape);
   if (poisoned) poison(tiny);
-  const std::filesystem::path path = forge::test_file("tiny.gguf");
-  tiny.write(path);
   EngineOptions options;
   options.threads = threads;
   options.ctx_size = kContext;
   options.batch_size = kBatch;
-  return Engine::load(path, options);
+  return forge::load_engine(tiny, "tiny.gguf", options);
 }
 
 struct Task {

@@ -24,38 +24,37 @@ LOCKSTEP_INLINE void store_some(float* x, int64_t n, Floats a) {
   for (int64_t i = 0; i < n; ++i) x[i] = lanes[i];
 }
 
-LOCKSTEP_INLINE Floats exp_vector(Floats x) {
-  const Floats clamped = smaller(splat(88.0f), x);
+struct VectorExpParts {
+  Floats n, r, series;
+};
+
+LOCKSTEP_INLINE VectorExpParts exp_parts_vector(Floats x) {
   const Floats magic = splat(12582912.0f);
-  const Floats n = (clamped * splat(1.44269504088896341f) + magic) - magic;
+  const Floats n = (x * splat(1.44269504088896341f) + magic) - magic;
   const Floats minus_n = negate(n);
-  const Floats r = fma(minus_n, splat(-2.12194440e-4f), fma(minus_n, splat(0.693359375f), clamped));
+  const Floats r = fma(minus_n, splat(-2.12194440e-4f), fma(minus_n, splat(0.693359375f), x));
   Floats p = splat(1.98412698e-4f);
   p = fma(p, r, splat(1.38888889e-3f));
   p = fma(p, r, splat(8.33333333e-3f));
   p = fma(p, r, splat(4.16666667e-2f));
   p = fma(p, r, splat(1.66666667e-1f));
   p = fma(p, r, splat(0.5f));
-  p = fma(p, r, splat(1.0f));
-  p = fma(p, r, splat(1.0f));
-  return zero_below(scale_by_power(p, n), x, -87.3f);
+  return {n, r, p};
+}
+
+LOCKSTEP_INLINE Floats exp_vector(Floats x) {
+  const Floats clamped = smaller(splat(88.0f), x);
+  const VectorExpParts e = exp_parts_vector(clamped);
+  const Floats power_of_r = fma(fma(e.series, e.r, splat(1.0f)), e.r, splat(1.0f));
+  return zero_below(scale_by_power(power_of_r, e.n), x, -87.3f);
 }
 
 LOCKSTEP_INLINE Floats tanh_vector(Floats x) {
   const Floats clamped = larger(splat(-20.0f), smaller(splat(20.0f), x + x));
-  const Floats magic = splat(12582912.0f);
-  const Floats n = (clamped * splat(1.44269504088896341f) + magic) - magic;
-  const Floats minus_n = negate(n);
-  const Floats r = fma(minus_n, splat(-2.12194440e-4f), fma(minus_n, splat(0.693359375f), clamped));
-  Floats p = splat(1.98412698e-4f);
-  p = fma(p, r, splat(1.38888889e-3f));
-  p = fma(p, r, splat(8.33333333e-3f));
-  p = fma(p, r, splat(4.16666667e-2f));
-  p = fma(p, r, splat(1.66666667e-1f));
-  p = fma(p, r, splat(0.5f));
-  p = fma(p * r, r, r);
-  const Floats power = scale_by_power(splat(1.0f), n);
-  const Floats less_one = fma(power, p, power - splat(1.0f));
+  const VectorExpParts e = exp_parts_vector(clamped);
+  const Floats r_less_one = fma(e.series * e.r, e.r, e.r);
+  const Floats power = scale_by_power(splat(1.0f), e.n);
+  const Floats less_one = fma(power, r_less_one, power - splat(1.0f));
   return less_one / (less_one + splat(2.0f));
 }
 

@@ -76,7 +76,8 @@ inline constexpr int kCacheTypes = 3;
   return kChunk * head_dim * (type == CacheType::kF16 ? 2 : 4);
 }
 
-// The query heads of one token that share a KV head, against one chunk of at most kChunk positions.
+// Query heads that share a KV head, of one token or of several that see the same positions, against one chunk of at
+// most kChunk positions.
 struct AttentionJob {
   const float* q;  // [n_group, head_dim]
   int64_t n_group;

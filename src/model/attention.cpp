@@ -1,157 +1,15 @@
 #include "model/attention.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
-#include "kernels/packed.h"
-#include "model/ops.h"
+#include "kernels/table.h"
 
 namespace lockstep::model {
 namespace {
 
 using kernels::AttentionPartial;
 using kernels::kChunk;
-
-// The heads of Q, K and V as one list: 0..n_heads-1 queries, then keys, then values.
-struct HeadRef {
-  enum Kind { kQuery, kKey, kValue } kind;
-  int64_t index;
-};
-
-int64_t n_listed_heads(const Config& c) {
-  return c.n_heads + 2 * c.n_kv_heads;
-}
-
-HeadRef listed_head(const Config& c, int64_t i) {
-  if (i < c.n_heads) return {HeadRef::kQuery, i};
-  if (i < c.n_heads + c.n_kv_heads) return {HeadRef::kKey, i - c.n_heads};
-  return {HeadRef::kValue, i - c.n_heads - c.n_kv_heads};
-}
-
-// What a head of one row still needs after its product, bias and, where `normed`, its norm: the norm, the rotation, its
-// place in the cache.
-void finish_head(const Step& step, int64_t layer, int64_t row, HeadRef head, bool normed) noexcept {
-  const Config& c = step.config();
-  const BatchRow& entry = step.batch[static_cast<size_t>(row)];
-  const float* cos_sin = step.work.cos_sin.data() + row * c.n_angles() + c.first_angle(layer);
-  const auto cache_type = static_cast<int>(step.model.cache_type);
-  const LayerWeights& w = step.model.weights.layers[static_cast<size_t>(layer)];
-  const auto rotate = [&](float* data, const Vector& norm) {
-    if (!normed && !norm.empty()) step.kernels().rms_norm(data, norm.data(), c.head_dim, c.rms_eps, data);
-    if (c.is_rotated(layer)) step.kernels().rope(data, cos_sin, c.rope.n_rot, c.family->pairing);
-  };
-  const int64_t chunk = entry.position / kChunk;
-  switch (head.kind) {
-    case HeadRef::kQuery:
-      rotate(step.work.q.data() + row * c.q_width() + head.index * c.head_dim, w.q_norm);
-      break;
-    case HeadRef::kKey: {
-      float* k = step.work.k.data() + row * c.kv_width() + head.index * c.head_dim;
-      rotate(k, w.k_norm);
-      step.kernels().append_k[cache_type](entry.cache->k(chunk, layer, head.index), entry.position % kChunk, k,
-                                          c.head_dim);
-      break;
-    }
-    case HeadRef::kValue: {
-      const float* v = step.work.v.data() + row * c.kv_width() + head.index * c.head_dim;
-      step.kernels().append_v[cache_type](entry.cache->v(chunk, layer, head.index), entry.position % kChunk, v,
-                                          c.head_dim);
-      break;
-    }
-  }
-}
-
-struct Projection {
-  const Matrix& matrix;
-  const Vector& bias;
-  const Vector* norm;  // null: none
-  float* out;
-  Site site;
-  Site normed_site;
-};
-
-Projection projection(const Step& step, const LayerWeights& w, HeadRef::Kind kind) noexcept {
-  switch (kind) {
-    case HeadRef::kQuery:
-      return {w.q, w.q_bias, &w.q_norm, step.work.q.data(), kQcur, kQcurNormed};
-    case HeadRef::kKey:
-      return {w.k, w.k_bias, &w.k_norm, step.work.k.data(), kKcur, kKcurNormed};
-    default:
-      return {w.v, w.v_bias, nullptr, step.work.v.data(), kVcur, kVcur};
-  }
-}
-
-// One row, at least as many heads as members: whoever makes a head also rotates and appends it, and the team meets
-// once.
-void project_by_heads(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a,
-                      exec::Member& me) noexcept {
-  const Config& c = step.config();
-  const exec::Range mine = me.range(n_listed_heads(c));
-  for (int64_t i = mine.begin; i < mine.end; ++i) {
-    const HeadRef head = listed_head(c, i);
-    const Projection p = projection(step, w, head.kind);
-    linear_rows(step, p.matrix, p.bias, a, p.out, {head.index * c.head_dim, (head.index + 1) * c.head_dim}, me);
-    finish_head(step, layer, 0, head, false);
-  }
-  me.sync();
-}
-
-// The norm of queries, or keys, that is not a matter of each head's own.
-void norm_projection(const Step& step, const Projection& p, int64_t layer, exec::Member& me) noexcept {
-  if (p.norm == nullptr || p.norm->empty()) return;
-  const Config& c = step.config();
-  const int64_t shown_head = c.family->qk_norm == QkNorm::kEachHead ? c.head_dim : 0;
-  norm_in_place(step, {p.out, p.matrix.data.n_rows, *p.norm, shown_head, layer, layer, p.normed_site}, me);
-  me.sync();
-}
-
-// Otherwise the products are shared out by rows, and rotation and appending are a phase of their own, shared out by
-// (row, head).
-void project_by_rows(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a,
-                     exec::Member& me) noexcept {
-  const Config& c = step.config();
-  for (const auto kind : {HeadRef::kQuery, HeadRef::kKey, HeadRef::kValue}) {
-    const Projection p = projection(step, w, kind);
-    linear_rows(step, p.matrix, p.bias, a, p.out, me.range(p.matrix.data.n_rows, kernels::kRowsPerGroup), me);
-  }
-  me.sync();
-  const bool norm_rows = c.family->qk_norm == QkNorm::kWholeRow;
-  if (norm_rows) {
-    norm_projection(step, projection(step, w, HeadRef::kQuery), layer, me);
-    norm_projection(step, projection(step, w, HeadRef::kKey), layer, me);
-  }
-  const int64_t n_heads = n_listed_heads(c);
-  const exec::Range mine = me.range(step.n_rows * n_heads);
-  for (int64_t i = mine.begin; i < mine.end; ++i)
-    finish_head(step, layer, i / n_heads, listed_head(c, i % n_heads), norm_rows);
-  me.sync();
-}
-
-// For an observer: one matrix after the other, in llama.cpp's order (another one with windows), each in its parts.
-void project_in_parts(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a,
-                      exec::Member& me) noexcept {
-  const Config& c = step.config();
-  const std::array order = {HeadRef::kQuery, HeadRef::kValue, HeadRef::kKey};
-  const std::array order_with_windows = {HeadRef::kQuery, HeadRef::kKey, HeadRef::kValue};
-  for (const auto kind : c.window > 0 ? order_with_windows : order) {
-    const Projection p = projection(step, w, kind);
-    const int64_t width = p.matrix.data.n_rows;
-    const exec::Range rows = me.range(width, kernels::kRowsPerGroup);
-    linear_rows(step, p.matrix, {}, a, p.out, rows, me);
-    show(step, {p.site, layer, p.out, width, width}, me);
-    add_bias(step, p.bias, p.out, rows);
-    if (!p.bias.empty()) show(step, {p.site, layer, p.out, width, width, "ADD"}, me);
-    me.sync();
-    norm_projection(step, p, layer, me);
-    const int64_t n_heads = width / c.head_dim;
-    const exec::Range mine = me.range(step.n_rows * n_heads);
-    for (int64_t i = mine.begin; i < mine.end; ++i) finish_head(step, layer, i / n_heads, {kind, i % n_heads}, true);
-    if (kind != HeadRef::kValue && c.is_rotated(layer))
-      show(step, {p.site, layer, p.out, width, width, "ROPE", c.head_dim}, me);
-  }
-  me.sync();
-}
 
 // The query heads of one row that share a KV head.
 class Group {
@@ -166,14 +24,25 @@ class Group {
   // The chunks that are attended to: from the first on, below n_chunks.
   [[nodiscard]] int64_t first_chunk() const { return first_position_ / kChunk; }
   [[nodiscard]] int64_t n_chunks() const { return entry_.position / kChunk + 1; }
+  [[nodiscard]] bool sees(int64_t chunk) const { return chunk >= first_chunk() && chunk < n_chunks(); }
+  [[nodiscard]] bool sees_all_of(int64_t chunk) const {
+    return chunk * kChunk >= first_position_ && chunk < entry_.position / kChunk;
+  }
+
+  [[nodiscard]] const float* q() const { return step_.work.q.data() + offset_; }
   [[nodiscard]] float* out() const { return step_.work.heads.data() + offset_; }
 
   // partial [n_group], o [n_group, head_dim]. `more`: the caller goes on with the following chunk.
   void attend_chunk(int64_t chunk, bool more, AttentionPartial* partial, float* o) const noexcept {
+    attend_chunk(chunk, more, q(), step_.config().n_group(), partial, o);
+  }
+  // The same for n queries [n, head_dim] that see as much of the chunk as this row does.
+  void attend_chunk(int64_t chunk, bool more, const float* queries, int64_t n, AttentionPartial* partial,
+                    float* o) const noexcept {
     const Config& c = step_.config();
     const int64_t n_positions = std::min(kChunk, entry_.position + 1 - chunk * kChunk);
-    const kernels::AttentionJob job = {step_.work.q.data() + offset_,
-                                       c.n_group(),
+    const kernels::AttentionJob job = {queries,
+                                       n,
                                        c.head_dim,
                                        entry_.cache->k(chunk, layer_, kv_head_),
                                        entry_.cache->v(chunk, layer_, kv_head_),
@@ -194,27 +63,105 @@ class Group {
   int64_t first_position_;
 };
 
-// All chunks of a group, in order, by one member.
-void attend_whole(const Step& step, const Group& group) noexcept {
-  const Config& c = step.config();
-  AttentionPartial total[kernels::kMaxGroup];
-  AttentionPartial part[kernels::kMaxGroup];
-  alignas(64) float o[kernels::kMaxGroup * kernels::kMaxHeadDim];
-  const int64_t first = group.first_chunk();
-  const int64_t n_chunks = group.n_chunks();
-  group.attend_chunk(first, n_chunks > first + 1, total, group.out());
-  for (int64_t chunk = first + 1; chunk < n_chunks; ++chunk) {
-    group.attend_chunk(chunk, chunk + 1 < n_chunks, part, o);
-    for (int64_t g = 0; g < c.n_group(); ++g) {
-      step.kernels().merge_chunk(total[g], group.out() + g * c.head_dim, part[g], o + g * c.head_dim, c.head_dim);
+// Many rows: those of one sequence whose positions lie in the same chunk go through the chunks before it together, so
+// that keys and values are read and converted once for all of them, and a KV head with few query heads still fills the
+// kernel's registers. Chunks that they do not see alike are taken row by row.
+class Tile {
+ public:
+  static constexpr int64_t kQueries = 16;
+
+  // Rows begin..end-1.
+  Tile(const Step& step, int64_t layer, int64_t begin, int64_t end, int64_t kv_head) noexcept
+      : step_(step), c_(step.config()), layer_(layer), begin_(begin), end_(end), kv_head_(kv_head) {
+    for (int64_t row = begin; row < end; ++row) std::copy_n(group(row).q(), width_, q_ + (row - begin) * width_);
+  }
+
+  void run() noexcept {
+    const Group first = group(begin_);
+    const Group last = group(end_ - 1);
+    for (int64_t chunk = first.first_chunk(); chunk < last.n_chunks(); ++chunk) {
+      if (first.sees_all_of(chunk) && last.sees_all_of(chunk)) {
+        attend_chunk(chunk, begin_, end_);
+        continue;
+      }
+      for (int64_t row = begin_; row < end_; ++row) {
+        if (group(row).sees(chunk)) attend_chunk(chunk, row, row + 1);
+      }
+    }
+    for (int64_t row = begin_; row < end_; ++row) finish(row);
+  }
+
+ private:
+  static constexpr int64_t kMostQueries = std::max(kQueries, kernels::kMaxGroup);
+
+  [[nodiscard]] Group group(int64_t row) const { return {step_, layer_, row, kv_head_}; }
+
+  void attend_chunk(int64_t chunk, int64_t begin, int64_t end) noexcept {
+    const Group rows = group(begin);
+    AttentionPartial part[kMostQueries];
+    rows.attend_chunk(chunk, chunk + 1 < rows.n_chunks(), q_ + (begin - begin_) * width_, (end - begin) * n_group_,
+                      part, o_);
+    for (int64_t row = begin; row < end; ++row)
+      add(chunk, row, part + (row - begin) * n_group_, o_ + (row - begin) * width_);
+  }
+
+  void add(int64_t chunk, int64_t row, const AttentionPartial* part, const float* o) noexcept {
+    const Group to = group(row);
+    AttentionPartial* total = total_ + (row - begin_) * n_group_;
+    if (chunk == to.first_chunk()) {
+      std::copy_n(part, n_group_, total);
+      std::copy_n(o, width_, to.out());
+      return;
+    }
+    for (int64_t g = 0; g < n_group_; ++g)
+      step_.kernels().merge_chunk(total[g], to.out() + g * c_.head_dim, part[g], o + g * c_.head_dim, c_.head_dim);
+  }
+
+  void finish(int64_t row) noexcept {
+    for (int64_t g = 0; g < n_group_; ++g) {
+      step_.kernels().finish_attention(total_[(row - begin_) * n_group_ + g], group(row).out() + g * c_.head_dim,
+                                       c_.head_dim);
     }
   }
-  for (int64_t g = 0; g < c.n_group(); ++g)
-    step.kernels().finish_attention(total[g], group.out() + g * c.head_dim, c.head_dim);
+
+  const Step& step_;
+  const Config& c_;
+  int64_t layer_;
+  int64_t begin_;
+  int64_t end_;
+  int64_t kv_head_;
+  int64_t n_group_ = c_.n_group();
+  int64_t width_ = n_group_ * c_.head_dim;  // of a row's queries
+  AttentionPartial total_[kMostQueries];
+  alignas(64) float q_[kMostQueries * kernels::kMaxHeadDim];
+  alignas(64) float o_[kMostQueries * kernels::kMaxHeadDim];
+};
+
+bool may_share_a_tile(const BatchRow& a, const BatchRow& b) {
+  return a.cache == b.cache && a.position / kChunk == b.position / kChunk;
+}
+
+// Units are (KV head, a few rows), drawn by ticket.
+void attend_in_tiles(const Step& step, int64_t layer, exec::Member& me) noexcept {
+  const int64_t n_kv_heads = step.config().n_kv_heads;
+  const int64_t rows_per_unit = std::max(int64_t{1}, Tile::kQueries / step.config().n_group());
+  const int64_t n_units = (step.n_rows + rows_per_unit - 1) / rows_per_unit * n_kv_heads;
+  for (int64_t unit = me.next(); unit < n_units; unit = me.next()) {
+    const int64_t unit_end = std::min((unit / n_kv_heads + 1) * rows_per_unit, step.n_rows);
+    int64_t begin = unit / n_kv_heads * rows_per_unit;
+    while (begin < unit_end) {
+      int64_t end = begin + 1;
+      while (end < unit_end &&
+             may_share_a_tile(step.batch[static_cast<size_t>(begin)], step.batch[static_cast<size_t>(end)]))
+        ++end;
+      Tile(step, layer, begin, end, unit % n_kv_heads).run();
+      begin = end;
+    }
+  }
 }
 
 // Few rows: units are (row, KV head, run of chunks), drawn by ticket. The results wait in memory, and whoever ends the
-// last chunk of a group merges them in ascending order, as attend_whole does.
+// last chunk of a group merges them in ascending order, as a tile does.
 class SplitAttention {
  public:
   SplitAttention(const Step& step, int64_t layer) : step_(step), c_(step.config()), layer_(layer) {
@@ -286,31 +233,13 @@ class SplitAttention {
 
 }  // namespace
 
-void project_qkv(const Step& step, const LayerWeights& w, int64_t layer, const kernels::Activations& a,
-                 exec::Member& me) noexcept {
-  if (step.observer != nullptr) {
-    project_in_parts(step, w, layer, a, me);
-    return;
-  }
-  const bool heads_are_groups = step.config().head_dim % kernels::kRowsPerGroup == 0;
-  const bool heads_are_alone = heads_are_groups && step.config().family->qk_norm != QkNorm::kWholeRow;
-  if (step.n_rows == 1 && heads_are_alone && me.count() <= n_listed_heads(step.config())) {
-    project_by_heads(step, w, layer, a, me);
-  } else {
-    project_by_rows(step, w, layer, a, me);
-  }
-}
-
 void attend(const Step& step, int64_t layer, exec::Member& me) noexcept {
   const SplitAttention split(step, layer);
   if (step.n_rows <= step.work.max_split_rows && split.n_chunks() <= step.work.max_chunks) {
     split.run(me);
-    return;
+  } else {
+    attend_in_tiles(step, layer, me);
   }
-  const int64_t n_kv_heads = step.config().n_kv_heads;
-  const int64_t n_groups = step.n_rows * n_kv_heads;
-  for (int64_t i = me.next(); i < n_groups; i = me.next())
-    attend_whole(step, Group(step, layer, i / n_kv_heads, i % n_kv_heads));
 }
 
 }  // namespace lockstep::model

@@ -4,6 +4,7 @@
 
 #include "model/attention.h"
 #include "model/ops.h"
+#include "model/project_qkv.h"
 
 namespace lockstep::model {
 namespace {

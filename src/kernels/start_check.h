@@ -34,7 +34,13 @@ struct StartCheck {
   [[nodiscard]] bool ok() const { return faults.empty(); }
 };
 
+// Whose products are checked: those that a model will not call need no check when it is loaded.
+struct CheckedModes {
+  bool fast = true;
+  bool exact = true;
+};
+
 [[nodiscard]] StartCheck start_check(const KernelTable& table, CacheType cache_type,
-                                     std::span<const WeightSample> samples);
+                                     std::span<const WeightSample> samples, CheckedModes modes = {});
 
 }  // namespace lockstep::kernels

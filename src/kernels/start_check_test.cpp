@@ -71,6 +71,18 @@ TEST(StartCheck, CostsNoMoreThanAFewRowsOfEachType) {
   EXPECT_EQ(start_check(best(), CacheType::kF16, samples).multiply_adds, samples.size() * one.multiply_adds);
 }
 
+TEST(StartCheck, LooksOnlyAtTheModesThatAreAskedFor) {
+  const std::vector samples = {sample_of(TensorType::kQ4_K)};
+  const StartCheck both = start_check(best(), CacheType::kF16, samples);
+  KernelTable broken = best();
+  broken.exact[static_cast<int>(TensorType::kQ4_K)] = nullptr;
+  const StartCheck fast = start_check(broken, CacheType::kF16, samples, {.fast = true, .exact = false});
+  EXPECT_TRUE(fast.ok());
+  EXPECT_EQ(fast.multiply_adds, both.multiply_adds / 2);
+  const StartCheck exact = start_check(broken, CacheType::kF16, samples, {.fast = false, .exact = true});
+  EXPECT_EQ(exact.faults.size(), 1u);
+}
+
 TEST(StartCheck, ReplacesTheProductOfTheTypeThatIsWrongAndNoOther) {
   const std::vector<WeightSample> samples = all_samples();
   KernelTable broken = best();

@@ -63,15 +63,17 @@ Model load_model(const gguf::ModelFile& file, int64_t n_vocab, const ModelOption
   const bool is_long = ctx_size > config.original_context && !weights.rope_factors_long.empty();
   RopeTable rope(config.rope, is_long ? weights.rope_factors_long : weights.rope_factors);
   RopeTable local_rope(config.local_rope, {});
-  const auto check = std::make_shared<const kernels::StartCheck>(check_kernels(file, kernels, options.cache_type));
+  const bool is_fast = options.compute == Compute::kFast;
+  const auto check = std::make_shared<const kernels::StartCheck>(
+      check_kernels(file, kernels, options.cache_type, {.fast = is_fast, .exact = !is_fast}));
   const kernels::KernelTable* chosen = check->ok() ? &kernels : &check->table;
   return {config, std::move(weights), std::move(rope),    std::move(local_rope),
           chosen, options.compute,    options.cache_type, check};
 }
 
 kernels::StartCheck check_kernels(const gguf::ModelFile& file, const kernels::KernelTable& table,
-                                  kernels::CacheType cache_type) {
-  return kernels::start_check(table, cache_type, weight_samples(file));
+                                  kernels::CacheType cache_type, kernels::CheckedModes modes) {
+  return kernels::start_check(table, cache_type, weight_samples(file), modes);
 }
 
 exec::KvCache::Shape cache_shape(const Model& model, int64_t max_positions) {

@@ -59,7 +59,7 @@ struct ModelOptions {
 
 // The kernels on some rows of every type of weights that the file has (kernels/start_check.h), without loading it.
 [[nodiscard]] kernels::StartCheck check_kernels(const gguf::ModelFile& file, const kernels::KernelTable& table,
-                                                kernels::CacheType cache_type);
+                                                kernels::CacheType cache_type, kernels::CheckedModes modes = {});
 
 [[nodiscard]] exec::KvCache::Shape cache_shape(const Model& model, int64_t max_positions);
 

@@ -11,6 +11,14 @@ if(LOCKSTEP_SANITIZE)
   target_link_options(lockstep_flags INTERFACE -fsanitize=${LOCKSTEP_SANITIZE})
 endif()
 
+if(LOCKSTEP_COVERAGE)
+  # What tools/mutation_coverage.py reports on, and nothing else: all other objects are those of the release build.
+  file(GLOB covered ${PROJECT_SOURCE_DIR}/src/gguf/*.cpp ${PROJECT_SOURCE_DIR}/src/model/config.cpp ${PROJECT_SOURCE_DIR}/src/model/family.cpp)
+  list(FILTER covered EXCLUDE REGEX _test.cpp$)
+  set_property(SOURCE ${covered} APPEND PROPERTY COMPILE_OPTIONS --coverage)
+  target_link_options(lockstep_flags INTERFACE --coverage)
+endif()
+
 enable_testing()
 include(GoogleTest)
 
@@ -34,6 +42,9 @@ function(lockstep_floor name)
   set_property(SOURCE ${isa_units} APPEND PROPERTY COMPILE_OPTIONS -fno-exceptions)
   if(LOCKSTEP_SANITIZE)
     set_property(SOURCE ${isa_units} APPEND PROPERTY COMPILE_OPTIONS -O1)  # instrumented, they take minutes each with more
+    # clang takes minutes for each of them with UndefinedBehaviorSanitizer or coverage counters; g++ (preset asan) does not.
+    set_property(SOURCE ${isa_units} APPEND PROPERTY COMPILE_OPTIONS
+      $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=undefined,fuzzer-no-link>)
   endif()
   get_property(other_processors GLOBAL PROPERTY LOCKSTEP_OTHER_PROCESSORS)
   list(REMOVE_ITEM sources "" ${tests} ${other_processors})
@@ -57,6 +68,9 @@ function(lockstep_test name)
   # What tests call is compiled as for users; they themselves only build faster. (g++ 12 at -O1 takes replaced allocation
   # functions, once inlined, for a mismatch.)
   target_compile_options(${name}_test PRIVATE -O1 $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>)
+  if(LOCKSTEP_SANITIZE MATCHES fuzzer)
+    target_compile_options(${name}_test PRIVATE -O0 -fno-sanitize=fuzzer-no-link)  # clang instruments them in half the time
+  endif()
   target_link_libraries(${name}_test PRIVATE ${ARG_LINK} nlohmann_json::nlohmann_json GTest::gtest_main)
   gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${name} ${ARG_PROPERTIES})
 endfunction()

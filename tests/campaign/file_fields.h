@@ -1,0 +1,31 @@
+// For tests only: where the fields of a good GGUF file stand, so that mutations can aim at them. Its own small walk
+// over the format, which trusts the file.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::campaign {
+
+enum class FieldKind { kLength, kCount, kType, kDimension, kOffset, kId, kName, kValue };
+inline constexpr size_t kFieldKinds = 8;
+std::string_view to_string(FieldKind kind);
+
+struct Field {
+  FieldKind kind;
+  uint64_t at;
+  uint64_t bytes;
+};
+
+struct FileFields {
+  std::array<std::vector<Field>, kFieldKinds> by_kind;
+  uint64_t data_start = 0;
+};
+
+// `file` is a whole GGUF file, version 2 or 3. Of long arrays some items stand for all.
+[[nodiscard]] FileFields fields_of(std::string_view file);
+
+}  // namespace lockstep::campaign

@@ -3,9 +3,10 @@
 //
 // Per block, layer and KV head: one run of bytes of keys and one of values, laid out as the kernels like
 // (kernels/table.h). Blocks are aligned to absolute positions, so that a reused prefix, a prompt in chunks and a prompt
-// in one go see the same memory and give the same bits. Positions past length() hold zeros or leftovers; attention
-// never looks at them. Not thread-safe by itself: reserve() between programs, then members write disjoint positions and
-// heads.
+// in one go see the same memory and give the same bits. Blocks smaller than a huge page share slabs of memory: a token
+// reads every block of the timeline, and in small pages that is more of them than a processor keeps translations for.
+// Positions past length() hold zeros or leftovers; attention never looks at them. Not thread-safe by itself: reserve()
+// between programs, then members write disjoint positions and heads.
 #pragma once
 
 #include <cstddef>
@@ -46,21 +47,22 @@ class KvCache {
   [[nodiscard]] void* v(int64_t chunk, int64_t layer, int64_t kv_head) noexcept { return at(chunk, layer, kv_head, 1); }
 
   // All of a block of 128 positions that was reserved, as one run of bytes.
-  [[nodiscard]] std::span<std::byte> block(uint64_t i) noexcept { return blocks_[i].bytes(); }
-  [[nodiscard]] std::span<const std::byte> block(uint64_t i) const noexcept {
-    return {blocks_[i].data(), blocks_[i].size()};
-  }
+  [[nodiscard]] std::span<std::byte> block(uint64_t i) noexcept { return {blocks_[i], block_bytes_}; }
+  [[nodiscard]] std::span<const std::byte> block(uint64_t i) const noexcept { return {blocks_[i], block_bytes_}; }
 
  private:
   [[nodiscard]] void* at(int64_t chunk, int64_t layer, int64_t kv_head, int64_t which) noexcept {
     const int64_t index = ((layer * 2 + which) * shape_.n_kv_heads + kv_head) * shape_.chunk_bytes;
-    return blocks_[static_cast<size_t>(chunk)].data() + index;
+    return blocks_[static_cast<size_t>(chunk)] + index;
   }
+  void add_block();
 
   Shape shape_;
   uint64_t block_bytes_;
+  uint64_t blocks_per_slab_;
   int64_t length_ = 0;
-  std::vector<Buffer> blocks_;
+  std::vector<std::byte*> blocks_;  // in slabs_
+  std::vector<Buffer> slabs_;
 };
 
 }  // namespace lockstep::exec

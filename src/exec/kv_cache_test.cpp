@@ -77,6 +77,15 @@ TEST(KvCache, KeepsItsMemoryWhenMoreIsReserved) {
   EXPECT_EQ(cache.length(), 128);
 }
 
+TEST(KvCache, KeepsSmallBlocksSideBySideInHugePages) {
+  KvCache cache({12, 2, 16384, 100'000});  // blocks of 768 KiB
+  cache.reserve(20 * KvCache::kBlockPositions);
+  const auto address = [&](uint64_t block) { return reinterpret_cast<uintptr_t>(cache.block(block).data()); };
+  EXPECT_EQ(address(0) % (uintptr_t{2} << 20), 0u);
+  for (uint64_t block = 1; block < 10; ++block) EXPECT_EQ(address(block), address(block - 1) + cache.block_bytes());
+  EXPECT_EQ(address(10) % (uintptr_t{2} << 20), 0u) << "the next slab";
+}
+
 TEST(KvCache, SaysWhatItWantedWhenThereIsNoMemory) {
   KvCache cache({512, 1024, int64_t{1} << 40, 1000});
   try {

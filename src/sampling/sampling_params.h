@@ -57,12 +57,12 @@ struct SamplingParams {
   int32_t dry_allowed_length = 2;
   int32_t dry_penalty_last_n = 64;
   std::vector<std::string> dry_sequence_breakers = {"\n", ":", "\"", "*"};
-  std::vector<TokenSequence> dry_breakers;  // the same as token ids (make_dry_breakers); needed when DRY is on
+  std::vector<TokenSequence> dry_breakers = {};  // the same as token ids (make_dry_breakers); needed when DRY is on
   int32_t mirostat = 0;
   float mirostat_tau = 5.0f;
   float mirostat_eta = 0.1f;
   int32_t min_keep = 0;
-  std::vector<LogitBias> logit_bias;
+  std::vector<LogitBias> logit_bias = {};
   std::vector<Stage> stages = {Stage::kPenalties, Stage::kDry,  Stage::kTopNSigma, Stage::kTopK,       Stage::kTypicalP,
                                Stage::kTopP,      Stage::kMinP, Stage::kXtc,       Stage::kTemperature};
 };

@@ -41,6 +41,7 @@ void BenchSequences::extend(exec::KvCache& cache, int64_t n, bool wants_logits) 
   for (const int64_t end = cache.length() + n; cache.length() < end;) {
     const int64_t first = cache.length();
     const int64_t last = std::min(end, first + engine_.max_batch());
+    cache.reserve(last);
     rows_.clear();
     for (int64_t position = first; position < last; ++position) {
       rows_.push_back({next_token(), position, &cache, wants_logits && position + 1 == end});
@@ -51,23 +52,27 @@ void BenchSequences::extend(exec::KvCache& cache, int64_t n, bool wants_logits) 
 
 void BenchSequences::fill(int64_t depth) {
   for (exec::KvCache& cache : caches_) {
-    cache.set_length(std::min(cache.length(), depth_));  // what a test has appended goes
-    cache.reserve(depth);
+    cache.cut(depth_);  // what a test has appended goes
     extend(cache, std::max<int64_t>(0, depth - cache.length()), false);
+    cache.mark();  // each run comes back here
   }
   depth_ = depth;
 }
 
-// Keys and values of all layers; at depth 0 they do not count.
+// Keys and values of all layers, as far back as each looks; at depth 0 they do not count.
 double BenchSequences::cache_bytes_read(int64_t positions) const {
   if (depth_ == 0) return 0;
-  const auto block = static_cast<double>(caches_.front().block_bytes());
-  return block / exec::KvCache::kBlockPositions * static_cast<double>(positions);
+  const exec::KvCache& cache = caches_.front();
+  const auto per_position = [](uint64_t block_bytes) {
+    return static_cast<double>(block_bytes) / exec::KvCache::kBlockPositions;
+  };
+  return per_position(cache.block_bytes()) * static_cast<double>(positions) +
+         per_position(cache.window_block_bytes()) * static_cast<double>(std::min(positions, cache.shape().window));
 }
 
 BenchSequences::Measured BenchSequences::prefill(int64_t n) {
   exec::KvCache& cache = caches_.front();
-  cache.set_length(depth_);
+  cache.cut(depth_);
   cache.reserve(depth_ + n);
   work_ = {};
   const auto begin = std::chrono::steady_clock::now();
@@ -82,7 +87,7 @@ BenchSequences::Measured BenchSequences::prefill(int64_t n) {
 
 BenchSequences::Measured BenchSequences::decode(int64_t n, int64_t n_sequences) {
   for (int64_t i = 0; i < n_sequences; ++i) {
-    caches_[static_cast<size_t>(i)].set_length(depth_);
+    caches_[static_cast<size_t>(i)].cut(depth_);
     caches_[static_cast<size_t>(i)].reserve(depth_ + n);
   }
   work_ = {};

@@ -16,9 +16,9 @@ Scheduler::Slot* Scheduler::best_free_slot(std::span<const TokenId> prompt) {
   int64_t most = -1;
   for (Slot& slot : slots_) {
     if (slot.busy()) continue;
-    const auto common = std::ranges::mismatch(prompt, slot.session->tokens()).in1 - prompt.begin();
-    if (common > most) {
-      most = common;
+    const int64_t reusable = slot.session->reusable(prompt);
+    if (reusable > most) {
+      most = reusable;
       best = &slot;
     }
   }

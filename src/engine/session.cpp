@@ -6,7 +6,8 @@
 
 namespace lockstep::engine {
 
-Session::Session(Engine& engine) : engine_(engine), cache_(model::cache_shape(engine.model(), engine.ctx_size())) {
+Session::Session(Engine& engine)
+    : engine_(engine), cache_(model::cache_shape(engine.model(), engine.ctx_size(), engine.max_batch())) {
   rows_.reserve(static_cast<size_t>(engine.max_batch()));
   constexpr int64_t kUsualContext = int64_t{1} << 17;
   tokens_.reserve(static_cast<size_t>(std::min(kUsualContext, engine.ctx_size())));
@@ -24,15 +25,20 @@ void Session::check(std::span<const TokenId> tokens) const {
   }
 }
 
-Session::Synced Session::plan(std::span<const TokenId> tokens) {
-  check(tokens);
+int64_t Session::reusable(std::span<const TokenId> tokens) const {
   const auto differing = std::ranges::mismatch(tokens, tokens_).in1;
   const int64_t common = std::min<int64_t>(differing - tokens.begin(), static_cast<int64_t>(tokens.size()) - 1);
-  cache_.set_length(common);
-  tokens_.resize(static_cast<size_t>(common));
-  pending_.assign(tokens.begin() + common, tokens.end());
+  return cache_.longest_beginning(std::max(int64_t{0}, common));
+}
+
+Session::Synced Session::plan(std::span<const TokenId> tokens) {
+  check(tokens);
+  const int64_t kept = cache_.cut(reusable(tokens));
+  cache_.mark();
+  tokens_.resize(static_cast<size_t>(kept));
+  pending_.assign(tokens.begin() + kept, tokens.end());
   n_taken_ = 0;
-  return {common, n_pending()};
+  return {kept, n_pending()};
 }
 
 void Session::plan_one(TokenId token) {

@@ -29,10 +29,14 @@ class Session {
   using Progress = std::function<void(int64_t done, int64_t total)>;
   void set_progress(Progress progress) { progress_ = std::move(progress); }
 
-  // Makes `tokens` the timeline: the common prefix with the present one stays, the rest is computed. The last token is
-  // always computed, so that there are logits. Errors: kBadRequest for an empty list or an id outside the vocabulary,
-  // kContextFull with both numbers; the timeline is then as it was. After any other error it is what has been computed.
+  // Makes `tokens` the timeline: what reusable() says stays, the rest is computed. Errors: kBadRequest for an empty
+  // list or an id outside the vocabulary, kContextFull with both numbers; the timeline is then as it was. After any
+  // other error it is what has been computed.
   Synced sync(std::span<const TokenId> tokens);
+
+  // How many of the first `tokens` need no computing: the common prefix with the present timeline, or less where
+  // windowed layers have forgotten its end (KvCache::cut). Never the last one, so that there are logits.
+  [[nodiscard]] int64_t reusable(std::span<const TokenId> tokens) const;
 
   // The same from the first token on, giving every position's logits: visit(position, logits [n_vocab]).
   void sync_all(std::span<const TokenId> tokens, const std::function<void(int64_t, std::span<const float>)>& visit);

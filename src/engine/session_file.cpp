@@ -120,16 +120,31 @@ void check(const Header& file, const Header& ours, const std::string& name) {
   if (!same_shape) fail(ErrorCode::kBadFile, "{}: the header contradicts the model that it names", name);
 }
 
-uint64_t n_blocks(uint64_t n_tokens) {
-  return ceil_div<uint64_t>(n_tokens, exec::KvCache::kBlockPositions);
+// Bytes of the keys and values of n tokens, as they are kept. Nothing where that overflows.
+std::optional<uint64_t> cache_bytes(const exec::KvCache& cache, int64_t n) {
+  const int64_t n_blocks = exec::KvCache::n_blocks(n);
+  const auto whole = checked_mul(static_cast<uint64_t>(n_blocks), cache.block_bytes());
+  const auto windows =
+      checked_mul(static_cast<uint64_t>(n_blocks - cache.first_window_block(n)), cache.window_block_bytes());
+  return whole && windows ? checked_add(*whole, *windows) : std::nullopt;
+}
+
+// The same bytes, in the order of the file.
+std::vector<std::span<std::byte>> cache_runs(const exec::KvCache& cache, int64_t n) {
+  std::vector<std::span<std::byte>> runs;
+  for (int64_t i = 0; i < exec::KvCache::n_blocks(n); ++i) runs.push_back(cache.block(i));
+  if (cache.window_block_bytes() == 0) return runs;
+  for (int64_t i = cache.first_window_block(n); i < exec::KvCache::n_blocks(n); ++i)
+    runs.push_back(cache.window_block(i));
+  return runs;
 }
 
 // Exactly as many bytes as the header announces; so what is read next is no larger than the file.
-void check_size(const Header& header, uint64_t block_bytes, uint64_t file_bytes, const std::string& name) {
+void check_size(const Header& header, const exec::KvCache& cache, uint64_t file_bytes, const std::string& name) {
   const auto token_bytes = checked_mul(header.n_tokens, sizeof(TokenId));
-  const auto cache_bytes = checked_mul(n_blocks(std::min(header.n_tokens, file_bytes)), block_bytes);
+  const auto kept_bytes = cache_bytes(cache, static_cast<int64_t>(std::min(header.n_tokens, file_bytes)));
   std::optional<uint64_t> total = sizeof(Header) + sizeof(Hash128);
-  for (const std::optional<uint64_t>& part : {token_bytes, cache_bytes, std::optional(header.text_bytes)})
+  for (const std::optional<uint64_t>& part : {token_bytes, kept_bytes, std::optional(header.text_bytes)})
     total = total && part ? checked_add(*total, *part) : std::nullopt;
   if (total != file_bytes) {
     fail(ErrorCode::kBadFile, "{}: damaged: {} bytes, the header announces {}", name, file_bytes,
@@ -145,7 +160,7 @@ Header read_header(Reader& reader, const Session& session) {
   }
   reader.read(std::as_writable_bytes(std::span(&header, 1)));
   check(header, header_of(session, 0), reader.name());
-  check_size(header, session.cache().block_bytes(), reader.size(), reader.name());
+  check_size(header, session.cache(), reader.size(), reader.name());
   return header;
 }
 
@@ -155,12 +170,24 @@ void check_ids(const std::vector<TokenId>& ids, int64_t n_vocab, const std::stri
   }
 }
 
-// All blocks of the file, for its checksum; the first n_kept of them into the cache.
-void read_blocks(Reader& reader, const Header& header, uint64_t n_kept, exec::KvCache& cache) {
-  for (uint64_t i = 0; i < n_kept; ++i) reader.read(cache.block(i));
+// How many of the file's tokens this session can take. Of a timeline that is longer than its context the beginning is
+// as good, unless windowed layers have forgotten it.
+int64_t n_taken(const Header& header, const Session& session) {
+  const auto n_tokens = static_cast<int64_t>(header.n_tokens);
+  if (n_tokens <= session.engine().ctx_size()) return n_tokens;
+  return session.cache().window_block_bytes() == 0 ? session.engine().ctx_size() : 0;
+}
+
+// All keys and values of the file, for its checksum; the first n_kept tokens' into the cache.
+void read_cache(Reader& reader, const Header& header, int64_t n_kept, exec::KvCache& cache) {
+  uint64_t left = cache_bytes(cache, static_cast<int64_t>(header.n_tokens)).value();
+  for (const std::span<std::byte> run : cache_runs(cache, n_kept)) {
+    reader.read(run);
+    left -= run.size();
+  }
   std::vector<std::byte> passed_over;
-  for (uint64_t i = n_kept; i < n_blocks(header.n_tokens); ++i) {
-    passed_over.resize(cache.block_bytes());
+  for (; left > 0; left -= passed_over.size()) {
+    passed_over.resize(std::min(left, uint64_t{1} << 20));
     reader.read(passed_over);
   }
 }
@@ -178,7 +205,7 @@ void save_session(const std::filesystem::path& path, const Session& session, std
   write(std::as_bytes(std::span(&header, 1)));
   write(std::as_bytes(std::span(text)));
   write(std::as_bytes(session.tokens()));
-  for (uint64_t i = 0; i < n_blocks(header.n_tokens); ++i) write(session.cache().block(i));
+  for (const std::span<std::byte> run : cache_runs(session.cache(), static_cast<int64_t>(header.n_tokens))) write(run);
   file.write(hasher.digest());
   file.commit();
 }
@@ -190,18 +217,17 @@ std::string load_session(const std::filesystem::path& path, Session& session) {
   reader.read(std::as_writable_bytes(std::span(text)));
   std::vector<TokenId> tokens(header.n_tokens);
   reader.read(std::as_writable_bytes(std::span(tokens)));
-  // Of a timeline that is longer than this context the beginning is as good.
-  const uint64_t n_kept = std::min(header.n_tokens, static_cast<uint64_t>(session.engine().ctx_size()));
+  const int64_t n_kept = n_taken(header, session);
   exec::KvCache cache(session.cache().shape());
-  cache.reserve(static_cast<int64_t>(n_kept));
-  read_blocks(reader, header, n_blocks(n_kept), cache);
+  cache.prepare(n_kept);
+  read_cache(reader, header, n_kept, cache);
   const Hash128 computed = reader.digest();
   Hash128 stored;
   reader.read(stored);
   if (stored != computed) fail(ErrorCode::kBadFile, "{}: damaged: the checksum differs", reader.name());
   check_ids(tokens, session.engine().n_vocab(), reader.name());
-  tokens.resize(n_kept);
-  cache.set_length(static_cast<int64_t>(n_kept));
+  tokens.resize(static_cast<size_t>(n_kept));
+  cache.set_length(n_kept);
   session.restore(std::move(tokens), std::move(cache));
   return text;
 }

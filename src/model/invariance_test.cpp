@@ -150,7 +150,7 @@ TEST_P(Invariance, LogitsAreTheSameAfterAReusedPrefixWithLeftoversBehindIt) {
     const std::vector<int32_t> different = forge::random_tokens(kTokens - kept, 300, 99);
     other.insert(other.end(), different.begin(), different.end());
     (void)run.logits(other, cache, 64);
-    cache.set_length(kept);
+    ASSERT_EQ(cache.cut(kept), kept);
     const std::vector<int32_t> rest(tokens_.begin() + kept, tokens_.end());
     EXPECT_TRUE(same_bits(run.logits(rest, cache, 50), std::span(wanted).subspan(static_cast<size_t>(kept) * n_vocab_)))
         << kept;

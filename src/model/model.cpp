@@ -76,9 +76,15 @@ kernels::StartCheck check_kernels(const gguf::ModelFile& file, const kernels::Ke
   return kernels::start_check(table, cache_type, weight_samples(file), modes);
 }
 
-exec::KvCache::Shape cache_shape(const Model& model, int64_t max_positions) {
-  const int64_t chunk_bytes = kernels::cache_chunk_bytes(model.cache_type, model.config.head_dim);
-  return {model.config.n_layers, model.config.n_kv_heads, chunk_bytes, max_positions};
+exec::KvCache::Shape cache_shape(const Model& model, int64_t max_positions, int64_t margin) {
+  const Config& c = model.config;
+  const int64_t chunk_bytes = kernels::cache_chunk_bytes(model.cache_type, c.head_dim);
+  exec::KvCache::Shape shape = {c.n_layers, c.n_kv_heads, chunk_bytes, max_positions};
+  if (c.window == 0) return shape;
+  for (int64_t layer = 0; layer < c.n_layers; ++layer) shape.windowed.push_back(c.is_windowed(layer));
+  shape.window = c.window;
+  shape.margin = margin;
+  return shape;
 }
 
 }  // namespace lockstep::model

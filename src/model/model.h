@@ -61,6 +61,7 @@ struct ModelOptions {
 [[nodiscard]] kernels::StartCheck check_kernels(const gguf::ModelFile& file, const kernels::KernelTable& table,
                                                 kernels::CacheType cache_type, kernels::CheckedModes modes = {});
 
-[[nodiscard]] exec::KvCache::Shape cache_shape(const Model& model, int64_t max_positions);
+// `margin`: how many tokens a timeline with windowed layers can surely be cut back.
+[[nodiscard]] exec::KvCache::Shape cache_shape(const Model& model, int64_t max_positions, int64_t margin = 512);
 
 }  // namespace lockstep::model

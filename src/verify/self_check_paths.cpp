@@ -76,7 +76,7 @@ class PassRun {
     const int64_t n = std::min(begin == 0 ? neighbour.n_first : 1, tokens_.count() - begin);
     if (n < 1) {
       // At its end it begins anew: always as many rows of logits.
-      neighbour.cache.set_length(0);
+      neighbour.cache.cut(0);
       return add_neighbour(neighbour);
     }
     neighbour.cache.reserve(begin + n);
@@ -104,12 +104,12 @@ void run_prompt(PassRun& run, exec::KvCache& cache, const CheckedTokens& tokens,
 
 // Another answer after the kept prefix, so that what follows finds its leftovers in the cache.
 void spoil(PassRun& run, exec::KvCache& cache, const CheckedTokens& tokens) {
-  cache.set_length(tokens.n_reused());
+  cache.cut(tokens.n_reused());
   if (tokens.other_end.empty()) return;
   std::vector<int32_t> other = tokens.tokens;
   std::ranges::copy(tokens.other_end, other.begin() + tokens.n_reused());
-  run.advance(cache, other, tokens.count() - tokens.n_reused(), tokens.count());
-  cache.set_length(tokens.n_reused());
+  run.advance(cache, other, tokens.count() - cache.length(), tokens.count());
+  cache.cut(tokens.n_reused());
 }
 
 // The types of the matrices that every row of a batch passes through.

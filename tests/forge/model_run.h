@@ -41,7 +41,9 @@ class ModelRun {
         team_(threads),
         work_(model.config, threads, max_batch, max_batch, max_positions) {}
 
-  [[nodiscard]] exec::KvCache new_cache() const { return exec::KvCache(model::cache_shape(model_, max_positions_)); }
+  [[nodiscard]] exec::KvCache new_cache(int64_t margin = 512) const {
+    return exec::KvCache(model::cache_shape(model_, max_positions_, margin));
+  }
 
   // One pass over `rows`, whose caches then hold them.
   std::vector<float> pass(std::vector<model::BatchRow> rows) {

@@ -18,8 +18,9 @@ class Walk {
     const auto n_tensors = number<uint64_t>(FieldKind::kCount);
     const auto n_keys = number<uint64_t>(FieldKind::kCount);
     for (uint64_t i = 0; i < n_keys; ++i) key_value();
+    fields_.keys_end = at_;
     for (uint64_t i = 0; i < n_tensors; ++i) tensor();
-    fields_.data_start = (at_ + alignment_ - 1) / alignment_ * alignment_;
+    fields_.data_start = (at_ + fields_.alignment - 1) / fields_.alignment * fields_.alignment;
     return std::move(fields_);
   }
 
@@ -51,7 +52,13 @@ class Walk {
   void key_value() {
     const std::string_view key = text(FieldKind::kName);
     const auto type = number<uint32_t>(FieldKind::kType);
-    if (key == "general.alignment") std::memcpy(&alignment_, file_.data() + at_, sizeof(alignment_));
+    fields_.keys.push_back({std::string(key), at_ - sizeof(type) - key.size()});
+    if (key == "general.alignment") std::memcpy(&fields_.alignment, file_.data() + at_, sizeof(fields_.alignment));
+    if (key == "general.architecture") {
+      uint64_t length;
+      std::memcpy(&length, file_.data() + at_, sizeof(length));
+      fields_.architecture = file_.substr(at_ + sizeof(length), length);
+    }
     value(type, key.ends_with("_token_id") ? FieldKind::kId : FieldKind::kValue);
   }
 
@@ -86,7 +93,6 @@ class Walk {
 
   std::string_view file_;
   uint64_t at_ = 0;
-  uint32_t alignment_ = 32;
   bool listed_ = true;
   FileFields fields_;
 };

@@ -20,10 +20,22 @@ struct Field {
   uint64_t bytes;
 };
 
+struct Key {
+  std::string name;
+  uint64_t at;  // of its name's bytes
+};
+
 struct FileFields {
   std::array<std::vector<Field>, kFieldKinds> by_kind;
+  std::vector<Key> keys;
+  std::string architecture;
+  uint64_t keys_end = 0;  // where the tensor table begins
   uint64_t data_start = 0;
+  uint32_t alignment = 32;
 };
+
+// Where a header counts the keys.
+inline constexpr uint64_t kKeyCountAt = 16;
 
 // `file` is a whole GGUF file, version 2 or 3. Of long arrays some items stand for all.
 [[nodiscard]] FileFields fields_of(std::string_view file);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "campaign/replaced_key.h"
+
 namespace lockstep::campaign {
 namespace {
 
@@ -87,7 +89,12 @@ void swap_fields(Mutation& mutation, const FileFields& fields, RandomData& rando
 }
 
 void change_directory(Mutation& mutation, const FileFields& fields, RandomData& random) {
-  switch (random.below(4)) {
+  switch (random.below(6)) {
+    case 4:
+    case 5:
+      mutation.bytes = replace_key(mutation.bytes, fields, random);
+      mutation.kind = "key replaced";
+      return;
     case 0:
       mutation.bytes.resize(random.bits() % fields.data_start);
       mutation.kind = "truncated, directory";

@@ -85,13 +85,35 @@ class Original {
   std::optional<size_t> changed_;
 };
 
-// The first model in two shards.
+// A key of every type of value, and of an array of it.
+void add_every_type(gguf::Writer& writer) {
+  auto add = [&writer, i = 0]<typename T>(T value) mutable {
+    writer.add(fmt::format("value.{}", i), value);
+    writer.add(fmt::format("array.{}", i++), gguf::ArrayValue(std::vector<T>{value, value, value}));
+  };
+  add(uint8_t{1});
+  add(int8_t{-1});
+  add(uint16_t{2});
+  add(int16_t{-2});
+  add(uint32_t{3});
+  add(int32_t{-3});
+  add(4.0f);
+  add(true);
+  add(std::string("text"));
+  add(uint64_t{5});
+  add(int64_t{-5});
+  add(6.0);
+}
+
+// The model in two shards, with an alignment of its own and values of every type.
 std::vector<std::string> split(const std::filesystem::path& path) {
   const gguf::ModelFile model = gguf::ModelFile::open(path);
   const auto tensors = model.tensors();
   std::vector<std::string> shards;
   for (uint16_t shard = 0; shard < 2; ++shard) {
     gguf::Writer writer;
+    writer.set_alignment(64);
+    if (shard == 0) add_every_type(writer);
     writer.add_split_keys(shard, 2, static_cast<int32_t>(tensors.size()));
     std::vector<std::vector<std::byte>> data;
     for (const auto& entry : model.metadata().entries()) {

@@ -50,7 +50,7 @@ test: deps-tests models-test ## builds and runs every test; the last line counts
 	@tools/build.sh release
 	@$(TEST_MODELS) tools/run_tests.py build/release
 
-.PHONY: clang asan asan-short tsan
+.PHONY: clang asan asan-short tsan tsan-short clang-asan
 clang: deps-checks ## builds with clang into build/clang
 	@tools/build.sh clang
 asan: deps-checks models-test ## short tests under address and undefined-behaviour sanitizers
@@ -63,7 +63,30 @@ asan-short: deps-checks models-test ## the same for the floors below apps, witho
 	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/asan --labels '^($(subst $() ,|,$(SANITIZED_FLOORS)))$$' --exclude '/Invariance\.'
 tsan: deps-checks models-test ## short tests of the threaded floors under the thread sanitizer
 	@tools/build.sh tsan
-	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/tsan --labels '^(exec|model|engine)$$'
+	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/tsan --labels '^(exec|model|engine|integration)$$'
+tsan-short: deps-checks ## of these, the team of threads and sessions in shared passes
+	@tools/build.sh tsan exec_test integration_test
+	@LOCKSTEP_SHORT=1 tools/run_tests.py build/tsan --labels '^(exec|integration)$$'
+# The second compiler, the sanitizers and the fuzzers in one build.
+clang-asan: deps-checks models-test ## everything built with clang and both sanitizers; short tests of the floors below apps, and the fuzz targets
+	@tools/build.sh clang-asan all mutation_campaign
+	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/clang-asan --labels '^($(subst $() ,|,$(SANITIZED_FLOORS) fuzz))$$' --exclude '/Invariance\.'
+	@tools/fuzz.sh 5
+	@build/clang-asan/tests/campaign/mutation_campaign 500 tests/data/models
+
+.PHONY: fuzz mutate coverage
+SECONDS := 60
+fuzz: deps-checks ## every fuzz target of tests/fuzz for SECONDS=60
+	@tools/build.sh clang-asan fuzz_targets
+	@tools/fuzz.sh $(SECONDS)
+N := 20000
+SEED := 1
+MUTATED := $(if $(LOCKSTEP_GOLDEN),$(LOCKSTEP_GOLDEN)/mini,tests/data/models)
+mutate: deps-tests ## N=20000 random changes of model files through info and complete (SEED=1)
+	@tools/build.sh release mutation_campaign
+	@build/release/tests/campaign/mutation_campaign $(N) --seed $(SEED) --report build/mutations.json $(MUTATED)
+coverage: deps-tests ## lines of src/gguf and src/model/config.cpp that N changes reach
+	@tools/mutation_coverage.py $(N) $(SEED) $(MUTATED)
 
 # The floors up to the model: what decides the bits. Not the tests over all threads and cuttings, too slow under qemu;
 # the hashes of logits hold each kernel set to what those tests compare.
@@ -105,6 +128,11 @@ bench-sampling: deps-build ## what choosing a token among 150,000 logits costs
 	@cmake --preset release >/dev/null
 	@tools/build.sh release sampling_bench
 	@build/release/sampling_bench
+
+.PHONY: bench-limits
+bench-limits: deps-build models ## what the limits on hostile files cost honest ones
+	@tools/build.sh release limits_bench
+	@build/release/limits_bench $(SMOLLM2)
 
 .PHONY: sampling-data
 sampling-data: ## tests/data/sampling/llama_cpp.jsonl again, from llama.cpp itself

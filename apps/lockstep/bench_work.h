@@ -9,7 +9,9 @@
 namespace lockstep {
 
 struct PassWork {
-  double weight_bytes = 0;  // each matrix once, the head only when logits are wanted; no embedding rows
+  // Each matrix once, the head only when logits are wanted; no embedding rows. Of experts as many as so many tokens
+  // would use if each chose them at random: for one token those that it uses.
+  double weight_bytes = 0;
   double macs = 0;
 
   PassWork& operator+=(const PassWork& other) {

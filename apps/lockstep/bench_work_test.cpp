@@ -51,6 +51,21 @@ TEST(PassWork, CountsATiedHeadOnceAndNoEmbeddingRows) {
   EXPECT_EQ(pass_work(engine->model(), 1, 1).weight_bytes, kWeightBytes * (4 * (kQkv + kRest) + kHead));
 }
 
+TEST(PassWork, CountsTheExpertsThatTokensUse) {
+  forge::TinyShape shape = forge::tiny_family("mixtral");
+  shape.n_layers = 1;
+  const auto engine = tiny_engine(shape, "mixtral.gguf");
+  constexpr double kOutside = kQkv + 256 * 256 + 4 * 256 + kHead;  // four experts' router
+  constexpr double kExpert = 3 * 704 * 256;
+  const PassWork one = pass_work(engine->model(), 1, 1);
+  EXPECT_EQ(one.macs, kOutside + 2 * kExpert);
+  EXPECT_EQ(one.weight_bytes, kWeightBytes * one.macs);
+  const PassWork two = pass_work(engine->model(), 2, 2);
+  EXPECT_EQ(two.macs, 2 * one.macs);
+  EXPECT_EQ(two.weight_bytes, kWeightBytes * (kOutside + 3 * kExpert));  // the second finds half of its two in use
+  EXPECT_EQ(pass_work(engine->model(), 1000, 1000).weight_bytes, kWeightBytes * (kOutside + 4 * kExpert));
+}
+
 TEST(BenchSequences, DecodeOneTokenOfEachInAPassAndReadTheirCaches) {
   const auto engine = tiny_engine(forge::tiny_llama(), "llama.gguf");
   BenchSequences sequences(*engine, 2);

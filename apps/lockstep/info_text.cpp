@@ -125,6 +125,10 @@ void add_sizes(std::string& out, const ModelMemory& memory) {
     add(out, ", {:.2f} bits each", static_cast<double>(memory.weights) * 8 / static_cast<double>(memory.n_parameters));
   }
   out += '\n';
+  if (memory.per_token) {
+    add(out, "  {:8}  {:>14}  {:>10}  {} parameters: with the experts that a token uses\n", "a token",
+        memory.per_token->bytes, human_bytes(memory.per_token->bytes), memory.per_token->n_parameters);
+  }
 }
 
 void add_memory(std::string& out, const ModelMemory& memory) {

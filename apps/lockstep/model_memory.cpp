@@ -37,6 +37,26 @@ std::optional<uint64_t> head_length(const gguf::Metadata& metadata, const std::s
   return *width / heads->front();
 }
 
+// Everything but the experts that a token is not sent to.
+std::optional<ModelMemory::Share> share_per_token(const gguf::ModelFile& model) {
+  try {
+    const std::string* architecture = model.metadata().find_string("general.architecture");
+    if (architecture == nullptr) return std::nullopt;
+    const uint64_t n = model.metadata().find_uint(*architecture + ".expert_count").value_or(0);
+    const uint64_t n_used = model.metadata().find_uint(*architecture + ".expert_used_count").value_or(0);
+    if (n_used == 0 || n_used > n) return std::nullopt;
+    ModelMemory::Share share = {0, 0};
+    for (const gguf::TensorInfo& tensor : model.tensors()) {
+      const bool is_experts = tensor.n_dims == 3 && tensor.shape[2] == n && tensor.name.ends_with("_exps.weight");
+      share.n_parameters += is_experts ? tensor.n_elements() / n * n_used : tensor.n_elements();
+      share.bytes += is_experts ? tensor.bytes / n * n_used : tensor.bytes;
+    }
+    return share;
+  } catch (const Error&) {
+    return std::nullopt;  // as below
+  }
+}
+
 }  // namespace
 
 KvBytes kv_bytes(uint64_t elements) {
@@ -81,6 +101,7 @@ ModelMemory measure_memory(const gguf::ModelFile& model) {
     if (place == memory.by_type.end()) place = memory.by_type.emplace(place, name, 0);
     place->second += tensor.bytes;
   }
+  memory.per_token = share_per_token(model);
   memory.kv_elements_per_token = kv_elements_per_token(model.metadata());
   for (const quant::TensorType type : kComparedTypes) {
     memory.if_all.emplace_back(quant::to_string(type), bytes_if_all(model, type));

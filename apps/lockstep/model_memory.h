@@ -15,8 +15,14 @@ struct ModelMemory {
   uint64_t n_parameters = 0;
   uint64_t weights = 0;                                        // bytes of all tensors
   std::vector<std::pair<std::string_view, uint64_t>> by_type;  // type name -> bytes, in the order of first use
-  std::optional<uint64_t> kv_elements_per_token;               // keys and values of all layers
-  std::vector<std::pair<std::string_view, uint64_t>> if_all;   // type name -> bytes_if_all
+  // Of a mixture of experts: what one token goes through.
+  struct Share {
+    uint64_t n_parameters;
+    uint64_t bytes;
+  };
+  std::optional<Share> per_token;
+  std::optional<uint64_t> kv_elements_per_token;              // keys and values of all layers
+  std::vector<std::pair<std::string_view, uint64_t>> if_all;  // type name -> bytes_if_all
 };
 
 ModelMemory measure_memory(const gguf::ModelFile& model);

@@ -10,6 +10,12 @@
 
 namespace lockstep::exec {
 
+// What an array takes of an arena.
+template <typename T>
+[[nodiscard]] constexpr uint64_t array_bytes(int64_t n) {
+  return round_up(static_cast<uint64_t>(n) * sizeof(T), uint64_t{64});
+}
+
 class Arena {
  public:
   // Room for `bytes`, counting each array as round_up(its bytes, 64).

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/exp64.h"
+#include "kernels/packed.h"
 
 namespace lockstep::model {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 // Generous upper bounds: they only keep products of two or three of these numbers far from 64 bits.
 constexpr uint64_t kMaxLayers = 512;
 constexpr uint64_t kMaxWidth = uint64_t{1} << 20;
+constexpr uint64_t kMaxExperts = 1024;
 constexpr uint64_t kMaxContext = uint64_t{1} << 30;
 
 // Look-ups under the architecture's prefix.
@@ -128,8 +130,18 @@ RopeConfig load_rope(const Keys& keys, const Config& c) {
 // Keys that change the arithmetic in ways these families do not compute. Refused rather than ignored, unless they hold
 // the value that means "off".
 void refuse_unknown_arithmetic(const Keys& keys, const Family& family) {
-  constexpr std::array kCounts = {"expert_count", "expert_used_count", "attention.sliding_window"};
+  constexpr uint64_t kSoftmax = 1;
+  const bool has_experts = family.experts != Experts::kNone;
+  constexpr std::array kCounts = {"expert_count",
+                                  "expert_used_count",
+                                  "expert_gating_func",
+                                  "expert_group_count",
+                                  "expert_shared_count",
+                                  "expert_shared_feed_forward_length",
+                                  "attention.sliding_window"};
   for (const std::string_view name : kCounts) {
+    if (has_experts && (name == "expert_count" || name == "expert_used_count")) continue;
+    if (has_experts && name == "expert_gating_func" && keys.metadata().find_uint(keys.full(name)) == kSoftmax) continue;
     if (family.window_pattern > 0 && name == "attention.sliding_window") continue;
     if (family.long_rope && name == "attention.sliding_window" && keys.metadata().find_uint(keys.full(name)) &&
         *keys.metadata().find_uint(keys.full(name)) >= keys.metadata().get_uint(keys.full("context_length"))) {
@@ -166,9 +178,40 @@ void refuse_unknown_arithmetic(const Keys& keys, const Family& family) {
     const float value = keys.optional_float(name, usual);
     if (value != usual) fail(ErrorCode::kUnsupported, "{} is {}, which is not supported", keys.full(name), value);
   }
+  const auto normalized = keys.metadata().find_bool(keys.full("expert_weights_norm"));
+  if (normalized && !*normalized)
+    fail(ErrorCode::kUnsupported, "{} is false, which is not supported", keys.full("expert_weights_norm"));
   const auto causal = keys.metadata().find_bool(keys.full("attention.causal"));
   if (causal && !*causal)
     fail(ErrorCode::kUnsupported, "{} is false, which is not supported", keys.full("attention.causal"));
+}
+
+// A mixture of experts: how many, and how wide. Otherwise one feed-forward.
+void load_feed_forward(const Keys& keys, Config& c) {
+  const auto n_experts = keys.metadata().find_uint(keys.full("expert_count")).value_or(0);
+  const bool required = c.family->experts == Experts::kRequired;
+  c.expert_weights_scale = 1.0f;
+  if (c.family->experts == Experts::kNone || (n_experts == 0 && !required)) {
+    c.n_ff = keys.uniform("feed_forward_length", c.n_layers, std::nullopt, kMaxWidth);
+    return;
+  }
+  c.n_experts = keys.required("expert_count", kMaxExperts);
+  c.n_experts_used = keys.required("expert_used_count", n_experts);
+  const std::string_view width = "expert_feed_forward_length";
+  if (keys.metadata().find(keys.full(width)) != nullptr) {
+    c.n_ff = keys.uniform(width, c.n_layers, std::nullopt, kMaxWidth);
+  } else {
+    const int64_t n_ff = keys.uniform("feed_forward_length", c.n_layers, std::nullopt, kMaxWidth);
+    c.n_ff = required ? std::max(int64_t{1}, n_ff / c.n_experts_used) : n_ff;
+  }
+  if (c.n_ff % kernels::kRowsPerGroup != 0 || c.n_embd % kernels::kRowsPerGroup != 0) {
+    fail(ErrorCode::kUnsupported, "experts of width {} in a model of width {}, expected multiples of {}", c.n_ff,
+         c.n_embd, kernels::kRowsPerGroup);
+  }
+  const float scale = keys.optional_float("expert_weights_scale", 0.0f);
+  if (!std::isfinite(scale) || scale < 0.0f)
+    fail(ErrorCode::kBadFile, "{} is {}, expected above 0", keys.full("expert_weights_scale"), scale);
+  if (scale != 0.0f) c.expert_weights_scale = scale;
 }
 
 void load_heads(const Keys& keys, Config& c) {
@@ -260,7 +303,7 @@ Config load_config(const gguf::Metadata& metadata, int64_t n_vocab) {
   c.n_embd = keys.required("embedding_length", kMaxWidth);
   c.context_length = keys.required("context_length", kMaxContext);
   c.original_context = keys.optional("rope.scaling.original_context_length", c.context_length, kMaxContext);
-  c.n_ff = keys.uniform("feed_forward_length", c.n_layers, std::nullopt, kMaxWidth);
+  load_feed_forward(keys, c);
   load_heads(keys, c);
   const std::string eps_key = keys.full("attention.layer_norm_rms_epsilon");
   c.rms_eps = metadata.get_float(eps_key);

@@ -27,9 +27,12 @@ struct Config {
   int64_t n_layers;
   int64_t n_embd;
   int64_t n_heads;
-  int64_t n_kv_heads;  // divides n_heads
-  int64_t head_dim;    // of queries, keys and values
-  int64_t n_ff;
+  int64_t n_kv_heads;      // divides n_heads
+  int64_t head_dim;        // of queries, keys and values
+  int64_t n_ff;            // of the feed-forward, or of each expert
+  int64_t n_experts;       // 0: one feed-forward for all tokens
+  int64_t n_experts_used;  // by a token, at most n_experts
+  float expert_weights_scale;
   int64_t n_vocab;  // tokens of the vocabulary; rows beyond it in the matrices are never used
   int64_t context_length;
   int64_t original_context;  // before it was extended; frequency factors depend on it (LongRoPE)
@@ -46,6 +49,9 @@ struct Config {
   RopeConfig local_rope;    // of windowed layers; the same as `rope` where there is no other
   int64_t unrotated_every;  // every so-manieth layer has no rotation; 0: no layer
 
+  [[nodiscard]] bool has_experts() const noexcept { return n_experts > 0; }
+  // Feed-forwards that a token goes through in a layer.
+  [[nodiscard]] int64_t n_branches() const noexcept { return has_experts() ? n_experts_used : 1; }
   [[nodiscard]] int64_t n_group() const noexcept { return n_heads / n_kv_heads; }
   [[nodiscard]] int64_t q_width() const noexcept { return n_heads * head_dim; }
   [[nodiscard]] int64_t kv_width() const noexcept { return n_kv_heads * head_dim; }

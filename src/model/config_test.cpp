@@ -140,14 +140,54 @@ TEST(LoadConfig, RefusesAnotherArchitectureWithTheListOfThoseSupported) {
 
 TEST(LoadConfig, RefusesKeysWhoseArithmeticIsNotComputed) {
   for (const std::string name : {"expert_count", "attention.sliding_window"}) {
-    expect_refusal(Keys().set(name, uint32_t{4}), ErrorCode::kUnsupported, {"llama." + name, "is 4"});
-    EXPECT_EQ(Keys().set(name, uint32_t{0}).load().n_layers, 4);
+    expect_refusal(Keys("qwen2").set(name, uint32_t{4}), ErrorCode::kUnsupported, {"qwen2." + name, "is 4"});
+    EXPECT_EQ(Keys("qwen2").set(name, uint32_t{0}).load().n_layers, 4);
   }
   for (const std::string name :
        {"logit_scale", "residual_scale", "attn_logit_softcapping", "final_logit_softcapping"}) {
     expect_refusal(Keys().set(name, 2.0f), ErrorCode::kUnsupported, {"llama." + name, "is 2"});
   }
   expect_refusal(Keys().set("attention.causal", false), ErrorCode::kUnsupported, {"llama.attention.causal"});
+}
+
+TEST(LoadConfig, ReadsHowManyExpertsThereAreAndHowWide) {
+  EXPECT_FALSE(Keys().load().has_experts());
+  EXPECT_EQ(Keys().load().n_branches(), 1);
+  Keys mixtral;
+  const Config c = mixtral.set("expert_count", uint32_t{8}).set("expert_used_count", uint32_t{2}).load();
+  EXPECT_EQ(c.n_experts, 8);
+  EXPECT_EQ(c.n_branches(), 2);
+  EXPECT_EQ(c.n_ff, 704);
+  EXPECT_EQ(c.expert_weights_scale, 1.0f);
+  EXPECT_EQ(Keys(mixtral).set("expert_weights_scale", 2.5f).load().expert_weights_scale, 2.5f);
+  EXPECT_EQ(Keys(mixtral).set("expert_weights_scale", 0.0f).load().expert_weights_scale, 1.0f);
+  Keys qwen("qwen3moe");
+  qwen.set("expert_count", uint32_t{8}).set("expert_used_count", uint32_t{4});
+  EXPECT_EQ(qwen.load().n_ff, 704 / 4);
+  EXPECT_EQ(Keys(qwen).set("expert_feed_forward_length", uint32_t{96}).erase("feed_forward_length").load().n_ff, 96);
+}
+
+TEST(LoadConfig, RefusesExpertsThatCannotBe) {
+  expect_refusal(Keys("qwen3moe"), ErrorCode::kNotFound, {"qwen3moe.expert_count"});
+  expect_refusal(Keys("qwen3moe").set("expert_count", uint32_t{0}), ErrorCode::kBadFile,
+                 {"qwen3moe.expert_count", "is 0"});
+  expect_refusal(Keys().set("expert_count", uint32_t{8}), ErrorCode::kNotFound, {"llama.expert_used_count"});
+  expect_refusal(Keys().set("expert_count", uint32_t{5000}), ErrorCode::kBadFile, {"llama.expert_count", "5000"});
+  Keys keys;
+  keys.set("expert_count", uint32_t{8});
+  for (const uint32_t n : {0u, 9u}) {
+    expect_refusal(Keys(keys).set("expert_used_count", n), ErrorCode::kBadFile,
+                   {"llama.expert_used_count", "is " + std::to_string(n), "1 to 8"});
+  }
+  keys.set("expert_used_count", uint32_t{2});
+  expect_refusal(Keys(keys).set("feed_forward_length", uint32_t{700}), ErrorCode::kUnsupported, {"700", "16"});
+  expect_refusal(Keys(keys).set("expert_weights_scale", -1.0f), ErrorCode::kBadFile, {"llama.expert_weights_scale"});
+  expect_refusal(Keys(keys).set("expert_weights_norm", false), ErrorCode::kUnsupported, {"llama.expert_weights_norm"});
+  EXPECT_EQ(Keys(keys).set("expert_gating_func", uint32_t{1}).load().n_experts, 8);
+  for (const std::string name :
+       {"expert_gating_func", "expert_group_count", "expert_shared_count", "expert_shared_feed_forward_length"}) {
+    expect_refusal(Keys(keys).set(name, uint32_t{2}), ErrorCode::kUnsupported, {"llama." + name, "is 2"});
+  }
 }
 
 TEST(LoadConfig, ReadsTheScalesOfAFamilyThatHasThem) {

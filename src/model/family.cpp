@@ -10,12 +10,18 @@ namespace {
 using kernels::RopePairing;
 
 constexpr std::array kFamilies = {
-    // Llama 1-3, Mistral, SmolLM2, Yi, ...: Touvron et al. 2023. Converters permute Q and K for adjacent pairs.
-    Family{.name = "llama", .pairing = RopePairing::kAdjacent},
+    // Llama 1-3, Mistral, SmolLM2, Yi, ...: Touvron et al. 2023. Converters permute Q and K for adjacent pairs. With
+    // experts: Jiang et al. 2024, "Mixtral of Experts".
+    Family{.name = "llama", .pairing = RopePairing::kAdjacent, .experts = Experts::kOptional},
     // Yang et al. 2024, "Qwen2 Technical Report": biases on Q, K and V, rotation by halves.
     Family{.name = "qwen2", .pairing = RopePairing::kHalves, .requires_qkv_bias = true},
     // Yang et al. 2025, "Qwen3 Technical Report": a norm of each query and key head instead of the biases.
     Family{.name = "qwen3", .pairing = RopePairing::kHalves, .qk_norm = QkNorm::kEachHead},
+    // The same with experts in every layer.
+    Family{.name = "qwen3moe",
+           .pairing = RopePairing::kHalves,
+           .qk_norm = QkNorm::kEachHead,
+           .experts = Experts::kRequired},
     // Hugging Face 2025, SmolLM3: no rotation in every fourth layer (Yang et al. 2025, "RoPE to NoPE and back again").
     Family{.name = "smollm3", .pairing = RopePairing::kAdjacent, .unrotated_every = 4},
     // IBM 2024, "Granite 3.0 Language Models": llama with the multipliers of Yang et al. 2022, "Tensor Programs V".

@@ -23,6 +23,9 @@ struct TraceNames {
   bool numbered_ffn_post_norm = false;  // ffn_post_norm-3, or ffn_post_norm in every layer
 };
 
+// Whether a feed-forward is a mixture of experts (experts.h): a matter of the file, or always.
+enum class Experts { kNone, kOptional, kRequired };
+
 // What the gate of the feed-forward goes through.
 enum class Activation { kSilu, kGelu };
 
@@ -45,6 +48,7 @@ struct Family {
   // Defaults of {attn,final}_logit_softcapping; none: the family does not have it.
   std::optional<float> attn_softcap = {};
   std::optional<float> final_softcap = {};
+  Experts experts = Experts::kNone;
   bool fused_matrices = false;    // attn_qkv, and gate and up in one ffn_up
   bool long_rope = false;         // rope_factors_short and _long, and a rotation of a part of each head
   int64_t wide_query_layers = 0;  // the model with so many layers scales scores by 1 / sqrt(width / heads)

@@ -34,6 +34,8 @@ std::vector<Variant> variants() {
           {"quantized_fast_cache32", Compute::kFast, CacheType::kF32, true},
           {"quantized_fast_cache8", Compute::kFast, CacheType::kQ8_0, true},
           {"qwen3", Compute::kFast, CacheType::kF16, true, "qwen3"},
+          {"qwen3moe", Compute::kFast, CacheType::kF16, true, "qwen3moe"},
+          {"mixtral", Compute::kExact, CacheType::kF32, false, "mixtral"},
           {"smollm3", Compute::kFast, CacheType::kF16, true, "smollm3"},
           {"granite", Compute::kFast, CacheType::kF16, true, "granite"},
           {"olmo2", Compute::kFast, CacheType::kF16, true, "olmo2"},
@@ -51,7 +53,12 @@ class Invariance : public testing::TestWithParam<Variant> {
  protected:
   void SetUp() override {
     forge::TinyShape shape = GetParam().quantized ? forge::tiny_quantized(forge::tiny_llama()) : forge::tiny_qwen2();
-    if (!GetParam().family.empty()) shape.arch = GetParam().family;
+    if (!GetParam().family.empty()) {
+      const forge::TinyShape of_family = forge::tiny_family(GetParam().family);
+      shape.arch = of_family.arch;
+      shape.n_experts = of_family.n_experts;
+      shape.n_experts_used = of_family.n_experts_used;
+    }
     shape.n_layers = shape.arch == "smollm3" ? 4 : 2;  // one of them without a rotation
     if (shape.arch == "gemma3") shape.n_layers = 6;    // one of them without a window
     shape.n_ff = GetParam().quantized ? 256 : 352;
@@ -203,6 +210,20 @@ TEST(ForwardPass, MeetsFiveTimesALayerForOneToken) {
       // One after the embedding, one at the end of the program.
       EXPECT_EQ(run.team().n_syncs() - before, static_cast<uint64_t>(5 * model.config.n_layers + 2)) << threads;
     }
+  }
+}
+
+// The router's logits cost a meeting of their own.
+TEST(ForwardPass, MeetsSixTimesALayerForOneTokenWithExperts) {
+  const std::filesystem::path path = forge::test_file("tiny.gguf");
+  forge::TinyModel(forge::tiny_family("qwen3moe")).write(path);
+  const Model model = forge::load_model(path);
+  ModelRun run(model, 3, 8, 64);
+  exec::KvCache cache = run.new_cache();
+  for (int64_t n = 0; n < 5; ++n) {
+    const uint64_t before = run.team().n_syncs();
+    (void)run.logits({static_cast<int32_t>(n)}, cache, 1);
+    EXPECT_EQ(run.team().n_syncs() - before, static_cast<uint64_t>(6 * model.config.n_layers + 2));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/attention.h"
+#include "model/experts.h"
 #include "model/ops.h"
 #include "model/project_qkv.h"
 
@@ -26,6 +27,17 @@ void keep_wanted_rows(Step& step, exec::Member& me) noexcept {
   me.sync();
 }
 
+// work.x += (or, where something becomes of it first, work.product =) the feed-forward of all tokens.
+void feed_forward(const Step& step, const LayerWeights& w, const kernels::Activations& in, int64_t index,
+                  exec::Member& me) noexcept {
+  const Config& c = step.config();
+  linear_gated(step, w.gate, w.up, in, index, me);
+  me.sync();
+  const Site activated = c.family->activation == Activation::kSilu ? kFfnHidden : kFfnHiddenGelu;
+  const auto hidden = quantize(step, {step.work.gate.data(), c.n_ff}, index, activated, me);
+  linear_add(step, w.down, hidden, index, kFfnOut, me);
+}
+
 }  // namespace
 
 void layer(Step& step, int64_t index, exec::Member& me) noexcept {
@@ -41,7 +53,7 @@ void layer(Step& step, int64_t index, exec::Member& me) noexcept {
   const bool rows_end_here = step.is_last_layer(index) && step.n_wanted < step.n_rows;
   if (rows_end_here && step.observer == nullptr) keep_wanted_rows(step, me);
 
-  const auto heads = quantize(step, work.heads.data(), c.q_width(), index, kAttnHeads, me);
+  const auto heads = quantize(step, {work.heads.data(), c.q_width()}, index, kAttnHeads, me);
   linear_add(step, w.attn_output, heads, index, kAttnOut, me);
   if (rows_end_here && step.observer != nullptr) keep_wanted_rows(step, me);  // it sees attn_out whole, as in llama.cpp
   add_product(step, w.attn_post_norm, index, kAttnPostNorm, me);
@@ -49,12 +61,11 @@ void layer(Step& step, int64_t index, exec::Member& me) noexcept {
   show(step, {c.family->trace.attn_added, index, work.x.data(), c.n_embd, c.n_embd}, me);
 
   const auto ffn_in = norm_quantize(step, w.ffn_norm, index, kFfnNorm, me);
-  linear_gated(step, w.gate, w.up, ffn_in, index, me);
-  me.sync();
-
-  const Site activated = c.family->activation == Activation::kSilu ? kFfnHidden : kFfnHiddenGelu;
-  const auto hidden = quantize(step, work.gate.data(), c.n_ff, index, activated, me);
-  linear_add(step, w.down, hidden, index, kFfnOut, me);
+  if (c.has_experts()) {
+    mix_experts(step, w, ffn_in, index, me);
+  } else {
+    feed_forward(step, w, ffn_in, index, me);
+  }
   add_product(step, w.ffn_post_norm, index, kFfnPostNorm, me);
   me.sync();
   show(step, {kLOut, index, work.x.data(), c.n_embd, c.n_embd}, me);

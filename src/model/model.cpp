@@ -64,8 +64,9 @@ Model load_model(const gguf::ModelFile& file, int64_t n_vocab, const ModelOption
   RopeTable rope(config.rope, is_long ? weights.rope_factors_long : weights.rope_factors);
   RopeTable local_rope(config.local_rope, {});
   const bool is_fast = options.compute == Compute::kFast;
+  const bool calls_exact = !is_fast || config.has_experts();  // the router's products
   const auto check = std::make_shared<const kernels::StartCheck>(
-      check_kernels(file, kernels, options.cache_type, {.fast = is_fast, .exact = !is_fast}));
+      check_kernels(file, kernels, options.cache_type, {.fast = is_fast, .exact = calls_exact}));
   const kernels::KernelTable* chosen = check->ok() ? &kernels : &check->table;
   return {config, std::move(weights), std::move(rope),    std::move(local_rope),
           chosen, options.compute,    options.cache_type, check};

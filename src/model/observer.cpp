@@ -15,6 +15,7 @@ void show_now(const Step& step, const Shown& shown, exec::Member& me) noexcept {
                          shown.data,
                          shown.width,
                          shown.row_stride};
+    if (shown.per_token > 1) tensor.ne = {shown.width, shown.per_token, step.n_rows, 1};
     if (shown.head_dim > 0) tensor.ne = {shown.head_dim, shown.width / shown.head_dim, step.n_rows, 1};
     step.observer->see(tensor);
   }

@@ -37,7 +37,7 @@ class Observer {
   virtual void see(const TensorView& tensor) noexcept = 0;
 };
 
-// A tensor that all members have finished or are about to finish, rows [step.n_rows, width].
+// A tensor that all members have finished or are about to finish, rows [step.n_rows * per_token, width].
 struct Shown {
   Site site;
   int64_t layer;  // n_layers: of none
@@ -46,6 +46,7 @@ struct Shown {
   int64_t row_stride;
   std::string_view op = {};  // when it is not the site's own
   int64_t head_dim = 0;      // a row is heads of this size
+  int64_t per_token = 1;     // rows that each token has
 };
 
 // Meets, shows the tensor, meets. For passes with an observer only.

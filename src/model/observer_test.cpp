@@ -72,7 +72,8 @@ TEST(Observer, ChangesNoBitOfTheLogits) {
   for (const auto& shape : {two_layers(forge::tiny_qwen2()), two_layers(forge::tiny_quantized(forge::tiny_llama())),
                             two_layers(forge::tiny_family("qwen3")), two_layers(forge::tiny_family("granite")),
                             two_layers(forge::tiny_family("olmo2")), two_layers(forge::tiny_family("gemma2")),
-                            two_layers(forge::tiny_family("gemma3"))}) {
+                            two_layers(forge::tiny_family("gemma3")), two_layers(forge::tiny_family("qwen3moe")),
+                            two_layers(forge::tiny_quantized(forge::tiny_family("mixtral")))}) {
     const auto tokens = forge::random_tokens(19, shape.n_vocab, 3);
     for (const auto compute : {Compute::kFast, Compute::kExact}) {
       const Model model = forge::load_model(written(shape), {.compute = compute});
@@ -145,6 +146,36 @@ TEST(Observer, SeesALayerWithMoreNormsUnderTheNamesOfLlamaCpp) {
   EXPECT_EQ(names_and_ops(recorder), wanted);
   EXPECT_EQ(recorder.find("Qcur_normed-1", "MUL").ne, (std::array<int64_t, 4>{32, 8, 5, 1}));
   EXPECT_EQ(recorder.find("attn_post_norm-1", "MUL").ne, (std::array<int64_t, 4>{256, 1, 1, 1}));
+}
+
+TEST(Observer, SeesExpertsUnderTheNamesOfLlamaCppAndInTheRoutersOrder) {
+  forge::TinyShape shape = two_layers(forge::tiny_family("mixtral"));
+  const Model model = forge::load_model(written(shape));
+  forge::ModelRun run(model, 2, 5, 5);
+  Recorder recorder;
+  run.set_observer(&recorder);
+  last_logits(run, forge::random_tokens(5, shape.n_vocab, 3));
+  std::vector<std::string> names;
+  for (const Seen& seen : recorder.all) {
+    if (seen.name.starts_with("ffn_moe") && seen.name.ends_with("-0")) names.push_back(seen.name + " " + seen.op);
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"ffn_moe_logits-0 MUL_MAT", "ffn_moe_probs-0 SOFT_MAX", "ffn_moe_topk-0 VIEW",
+                                      "ffn_moe_weights-0 GET_ROWS", "ffn_moe_weights_norm-0 DIV",
+                                      "ffn_moe_gate-0 MUL_MAT_ID", "ffn_moe_up-0 MUL_MAT_ID", "ffn_moe_swiglu-0 SWIGLU",
+                                      "ffn_moe_down-0 MUL_MAT_ID", "ffn_moe_weighted-0 MUL", "ffn_moe_out-0 ADD"}));
+  using Extents = std::array<int64_t, 4>;
+  EXPECT_EQ(recorder.find("ffn_moe_probs-0", "SOFT_MAX").ne, (Extents{4, 5, 1, 1}));
+  EXPECT_EQ(recorder.find("ffn_moe_weights-0", "GET_ROWS").ne, (Extents{1, 2, 5, 1}));
+  EXPECT_EQ(recorder.find("ffn_moe_swiglu-0", "SWIGLU").ne, (Extents{704, 2, 5, 1}));
+  EXPECT_EQ(recorder.find("ffn_moe_swiglu-1", "SWIGLU").ne, (Extents{704, 2, 1, 1}));
+  const Seen& topk = recorder.find("ffn_moe_topk-0", "VIEW");
+  const Seen& probs = recorder.find("ffn_moe_probs-0", "SOFT_MAX");
+  const Seen& weights = recorder.find("ffn_moe_weights-0", "GET_ROWS");
+  ASSERT_EQ(topk.data.size(), 10u);
+  for (size_t i = 0; i < 10; ++i)
+    EXPECT_EQ(weights.data[i], probs.data[i / 2 * 4 + static_cast<size_t>(topk.data[i])]) << i;
+  for (size_t i = 0; i < 10; i += 2) EXPECT_GE(weights.data[i], weights.data[i + 1]) << i;
 }
 
 TEST(Observer, SeesAfterTheLastAttentionOnlyTheRowsThatWantLogits) {

@@ -3,27 +3,11 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/checked.h"
-
 namespace lockstep::model {
 namespace {
 
 // Rows are shared out in units of a vector.
 constexpr int64_t kRowUnit = 16;
-constexpr int64_t kLanes = 64;
-
-kernels::Activations view(const ActivationBuffer& buffer, int64_t n_tokens, int64_t width) noexcept {
-  const int64_t padded = round_up(width, kLanes);
-  return {buffer.x.data(),
-          padded,
-          buffer.q.data(),
-          padded,
-          buffer.scale.data(),
-          padded / kernels::kScaleGroup,
-          buffer.sum.data(),
-          padded / kernels::kSumGroup,
-          n_tokens};
-}
 
 bool all_finite(const float* x, int64_t n) noexcept {
   uint32_t largest = 0;
@@ -36,7 +20,7 @@ bool all_finite(const float* x, int64_t n) noexcept {
 // False when a value is not finite.
 bool prepare_rows(const Step& step, const float* x, int64_t width, const Vector* norm, const ActivationBuffer& buffer,
                   exec::Range rows) noexcept {
-  const kernels::Activations a = view(buffer, 0, width);
+  const kernels::Activations a = buffer.view(0, width);
   bool finite = true;
   for (int64_t t = rows.begin; t < rows.end; ++t) {
     float* row = buffer.x.data() + t * a.x_stride;
@@ -56,8 +40,7 @@ bool prepare_rows(const Step& step, const float* x, int64_t width, const Vector*
 }
 
 struct Source {
-  const float* x;
-  int64_t width;
+  Rows rows;
   const Vector* norm;
   bool is_named = true;
 };
@@ -73,25 +56,26 @@ const float* ones_in_scratch(const Step& step, int64_t n, exec::Member& me) noex
 void show_unweighted(const Step& step, const Source& source, const ActivationBuffer& buffer, int64_t layer,
                      exec::Range rows, exec::Member& me) noexcept {
   if (step.observer == nullptr || source.norm == nullptr) return;
-  const int64_t stride = view(buffer, 0, source.width).x_stride;
-  const float* ones = ones_in_scratch(step, source.width, me);
-  for (int64_t t = rows.begin; t < rows.end; ++t) {
-    step.kernels().rms_norm(source.x + t * source.width, ones, source.width, step.config().rms_eps,
-                            buffer.x.data() + t * stride);
-  }
-  show(step, {kNorm, layer, buffer.x.data(), source.width, stride}, me);
+  const auto& [x, width, per_token] = source.rows;
+  const int64_t stride = buffer.view(0, width).x_stride;
+  const float* ones = ones_in_scratch(step, width, me);
+  for (int64_t t = rows.begin; t < rows.end; ++t)
+    step.kernels().rms_norm(x + t * width, ones, width, step.config().rms_eps, buffer.x.data() + t * stride);
+  show(step, {kNorm, layer, buffer.x.data(), width, stride}, me);
 }
 
 kernels::Activations prepare(const Step& step, const Source& source, int64_t layer, Site site,
                              exec::Member& me) noexcept {
   const bool alone = step.n_rows == 1;
   const ActivationBuffer& buffer = alone ? step.work.own[static_cast<size_t>(me.index())].row : step.work.shared;
-  const exec::Range rows = alone ? exec::Range{0, 1} : me.range(step.n_rows);
+  const auto& [x, width, per_token] = source.rows;
+  const int64_t n_rows = step.n_rows * per_token;
+  const exec::Range rows = alone ? exec::Range{0, n_rows} : me.range(n_rows);
   show_unweighted(step, source, buffer, layer, rows, me);
-  if (!prepare_rows(step, source.x, source.width, source.norm, buffer, rows)) step.note_fault(layer, site);
+  if (!prepare_rows(step, x, width, source.norm, buffer, rows)) step.note_fault(layer, site);
   if (!alone) me.sync();
-  const kernels::Activations result = view(buffer, step.n_rows, source.width);
-  if (source.is_named) show(step, {site, layer, result.x, source.width, result.x_stride}, me);
+  const kernels::Activations result = buffer.view(n_rows, width);
+  if (source.is_named) show(step, {site, layer, result.x, width, result.x_stride, {}, 0, per_token}, me);
   return result;
 }
 
@@ -113,13 +97,12 @@ void product(const Step& step, const Matrix& w, const kernels::Activations& a, c
 kernels::Activations norm_quantize(const Step& step, const Vector& weight, int64_t layer, Site site,
                                    exec::Member& me) noexcept {
   const bool has_norm = !weight.empty();
-  return prepare(step, {step.work.x.data(), step.config().n_embd, has_norm ? &weight : nullptr, has_norm}, layer, site,
-                 me);
+  return prepare(step, {{step.work.x.data(), step.config().n_embd}, has_norm ? &weight : nullptr, has_norm}, layer,
+                 site, me);
 }
 
-kernels::Activations quantize(const Step& step, const float* x, int64_t width, int64_t layer, Site site,
-                              exec::Member& me) noexcept {
-  return prepare(step, {x, width, nullptr}, layer, site, me);
+kernels::Activations quantize(const Step& step, const Rows& rows, int64_t layer, Site site, exec::Member& me) noexcept {
+  return prepare(step, {rows, nullptr}, layer, site, me);
 }
 
 exec::Range linear_logits(const Step& step, const Matrix& w, const kernels::Activations& a, exec::Member& me) noexcept {
@@ -187,11 +170,27 @@ void linear_rows(const Step& step, const Matrix& w, const Vector& bias, const ke
   add_bias(step, bias, out, rows);
 }
 
+void linear_rows_exact(const Step& step, const Matrix& w, const kernels::Activations& a, float* out, exec::Range rows,
+                       exec::Member& me) noexcept {
+  if (rows.begin == rows.end || a.n_tokens == 0) return;
+  step.kernels().exact[static_cast<int>(w.type)]({w.data, rows.begin, rows.end, a, out, w.data.n_rows, false,
+                                                  step.work.own[static_cast<size_t>(me.index())].scratch.data()});
+}
+
 void add_bias(const Step& step, const Vector& bias, float* out, exec::Range rows) noexcept {
   if (bias.empty()) return;
   const auto width = static_cast<int64_t>(bias.size());
   for (int64_t t = 0; t < step.n_rows; ++t)
     step.kernels().add(out + t * width + rows.begin, bias.data() + rows.begin, rows.end - rows.begin);
+}
+
+void activate(const Step& step, const GatedRows& gated, exec::Range rows) noexcept {
+  const kernels::KernelTable& kernels = step.kernels();
+  const auto activation = step.config().family->activation == Activation::kSilu ? kernels.swiglu : kernels.geglu;
+  for (int64_t t = 0; t < gated.n_tokens; ++t) {
+    float* gate = gated.gate + t * gated.width + rows.begin;
+    activation(gate, gated.up + t * gated.width + rows.begin, rows.end - rows.begin, gate);
+  }
 }
 
 void linear_gated(const Step& step, const Matrix& gate, const Matrix& up, const kernels::Activations& a, int64_t layer,
@@ -202,12 +201,7 @@ void linear_gated(const Step& step, const Matrix& gate, const Matrix& up, const 
   show(step, {kFfnGate, layer, step.work.gate.data(), width, width}, me);
   product(step, up, a, {step.work.up.data(), width, false}, rows, me);
   show(step, {kFfnUp, layer, step.work.up.data(), width, width}, me);
-  const kernels::KernelTable& kernels = step.kernels();
-  const auto gated = step.config().family->activation == Activation::kSilu ? kernels.swiglu : kernels.geglu;
-  for (int64_t t = 0; t < a.n_tokens; ++t) {
-    float* g = step.work.gate.data() + t * width + rows.begin;
-    gated(g, step.work.up.data() + t * width + rows.begin, rows.end - rows.begin, g);
-  }
+  activate(step, {step.work.gate.data(), step.work.up.data(), width, a.n_tokens}, rows);
 }
 
 }  // namespace lockstep::model

@@ -16,9 +16,15 @@ namespace lockstep::model {
 kernels::Activations norm_quantize(const Step& step, const Vector& weight, int64_t layer, Site site,
                                    exec::Member& me) noexcept;
 
-// The same without a norm, for rows [n_rows, width] that all members have finished.
-kernels::Activations quantize(const Step& step, const float* x, int64_t width, int64_t layer, Site site,
-                              exec::Member& me) noexcept;
+// Rows [step.n_rows * per_token, width].
+struct Rows {
+  const float* x;
+  int64_t width;
+  int64_t per_token = 1;
+};
+
+// The same without a norm, for rows that all members have finished.
+kernels::Activations quantize(const Step& step, const Rows& rows, int64_t layer, Site site, exec::Member& me) noexcept;
 
 // logits[t, r] = w x a, for this member's share of the vocabulary, which it returns (rows beyond the vocabulary are
 // never computed).
@@ -53,8 +59,21 @@ void multiply(float* x, int64_t n, float factor) noexcept;
 void linear_rows(const Step& step, const Matrix& w, const Vector& bias, const kernels::Activations& a, float* out,
                  exec::Range rows, exec::Member& me) noexcept;
 
+// out[t, r] = w x a in compute mode exact, whatever the model's is.
+void linear_rows_exact(const Step& step, const Matrix& w, const kernels::Activations& a, float* out, exec::Range rows,
+                       exec::Member& me) noexcept;
+
 // out[t, r] += bias[r], for given rows r; nothing where there is no bias.
 void add_bias(const Step& step, const Vector& bias, float* out, exec::Range rows) noexcept;
+
+// gate[t, r] = activation(gate[t, r]) * up[t, r], for given rows r of n_tokens tokens; both are [n_tokens, width].
+struct GatedRows {
+  float* gate;
+  const float* up;
+  int64_t width;
+  int64_t n_tokens;
+};
+void activate(const Step& step, const GatedRows& gated, exec::Range rows) noexcept;
 
 // work.gate = activation(gate x a) * (up x a), for this member's rows.
 void linear_gated(const Step& step, const Matrix& gate, const Matrix& up, const kernels::Activations& a, int64_t layer,

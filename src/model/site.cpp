@@ -7,13 +7,42 @@
 namespace lockstep::model {
 
 SiteName site_name(Site site) {
-  constexpr std::array<SiteName, kSites> kNames = {
-      {{"embd", "GET_ROWS"},     {"inp_scaled", "SCALE"},  {"norm", "RMS_NORM"},    {"attn_norm", "MUL"},
-       {"Qcur", "MUL_MAT"},      {"Qcur_normed", "MUL"},   {"Vcur", "MUL_MAT"},     {"Kcur", "MUL_MAT"},
-       {"Kcur_normed", "MUL"},   {"kqv_out", "CONT"},      {"attn_out", "MUL_MAT"}, {"attn_post_norm", "MUL"},
-       {"ffn_inp", "ADD"},       {"sa_out", "ADD"},        {"ffn_norm", "MUL"},     {"ffn_gate", "MUL_MAT"},
-       {"ffn_up", "MUL_MAT"},    {"ffn_swiglu", "SWIGLU"}, {"ffn_geglu", "GEGLU"},  {"ffn_out", "MUL_MAT"},
-       {"ffn_post_norm", "MUL"}, {"l_out", "ADD"},         {"result_norm", "MUL"},  {"result_output", "MUL_MAT"}}};
+  constexpr std::array<SiteName, kSites> kNames = {{{"embd", "GET_ROWS"},
+                                                    {"inp_scaled", "SCALE"},
+                                                    {"norm", "RMS_NORM"},
+                                                    {"attn_norm", "MUL"},
+                                                    {"Qcur", "MUL_MAT"},
+                                                    {"Qcur_normed", "MUL"},
+                                                    {"Vcur", "MUL_MAT"},
+                                                    {"Kcur", "MUL_MAT"},
+                                                    {"Kcur_normed", "MUL"},
+                                                    {"kqv_out", "CONT"},
+                                                    {"attn_out", "MUL_MAT"},
+                                                    {"attn_post_norm", "MUL"},
+                                                    {"ffn_inp", "ADD"},
+                                                    {"sa_out", "ADD"},
+                                                    {"ffn_norm", "MUL"},
+                                                    {"ffn_gate", "MUL_MAT"},
+                                                    {"ffn_up", "MUL_MAT"},
+                                                    {"ffn_swiglu", "SWIGLU"},
+                                                    {"ffn_geglu", "GEGLU"},
+                                                    {"ffn_moe_logits", "MUL_MAT"},
+                                                    {"ffn_moe_probs", "SOFT_MAX"},
+                                                    {"ffn_moe_topk", "VIEW"},
+                                                    {"ffn_moe_weights", "GET_ROWS"},
+                                                    {"ffn_moe_weights_norm", "DIV"},
+                                                    {"ffn_moe_weights_scaled", "SCALE"},
+                                                    {"ffn_moe_gate", "MUL_MAT_ID"},
+                                                    {"ffn_moe_up", "MUL_MAT_ID"},
+                                                    {"ffn_moe_swiglu", "SWIGLU"},
+                                                    {"ffn_moe_down", "MUL_MAT_ID"},
+                                                    {"ffn_moe_weighted", "MUL"},
+                                                    {"ffn_moe_out", "ADD"},
+                                                    {"ffn_out", "MUL_MAT"},
+                                                    {"ffn_post_norm", "MUL"},
+                                                    {"l_out", "ADD"},
+                                                    {"result_norm", "MUL"},
+                                                    {"result_output", "MUL_MAT"}}};
   return kNames[static_cast<size_t>(site)];
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/half.h"
 #include "forge/model_run.h"
 #include "forge/tiny_model.h"
 #include "reference/forward_reference.h"
@@ -282,6 +283,74 @@ TEST(RopeScaling, OfAnotherTypeIsRefusedNeverIgnored) {
     tiny.set("rope.scaling.factor", factor);
     expect_refusal(tiny, {"llama.rope.scaling.factor"});
   }
+}
+
+// ---- experts ----
+
+TinyShape with_experts(int64_t n, int64_t n_used) {
+  TinyShape shape = small(forge::tiny_llama());
+  shape.n_ff = 48;
+  shape.n_experts = n;
+  shape.n_experts_used = n_used;
+  return shape;
+}
+
+TEST(Experts, AgreeWithTheReferenceForManyNumbersOfThem) {
+  for (const auto& [n, n_used] :
+       std::vector<std::array<int64_t, 2>>{{4, 2}, {1, 1}, {3, 3}, {5, 1}, {17, 4}, {40, 20}}) {
+    SCOPED_TRACE(fmt::format("{} of {} experts", n_used, n));
+    expect_reference(TinyModel(with_experts(n, n_used)));
+  }
+}
+
+// All of a batch at one expert, and no token at the others; a whole batch beside one row.
+TEST(Experts, MayAllBeTheSame) {
+  TinyModel tiny(with_experts(6, 2));
+  for (const std::string layer : {"blk.0.", "blk.1."})
+    std::ranges::fill(tiny.tensor(layer + "ffn_gate_inp.weight").data, std::byte{0});
+  const Model model = forge::load_model(written(tiny));
+  const std::vector<int32_t> tokens = forge::random_tokens(12, tiny.shape().n_vocab, 21);
+  const std::vector<float> got = forge::all_logits(model, tokens);
+  EXPECT_LE(forge::nmse(got, reference::ForwardReference(written(tiny)).logits(tokens)), kExactNmse);
+  EXPECT_EQ(forge::ModelRun(model, 3, 1, 12).logits(tokens, 1), got);
+  // Of equal experts the first are taken: what the others hold does not matter.
+  for (const std::string name : {"blk.0.ffn_up_exps.weight", "blk.1.ffn_down_exps.weight"}) {
+    auto& data = tiny.tensor(name).data;
+    std::fill(data.begin() + std::ssize(data) / 3, data.end(), std::byte{0});
+  }
+  EXPECT_EQ(logits_of(tiny), got);
+}
+
+TEST(Experts, AreWeighedWithTheFilesScale) {
+  TinyModel tiny(with_experts(4, 2));
+  TinyModel doubled(with_experts(4, 2));
+  for (const std::string layer : {"blk.0.", "blk.1."}) {
+    auto& data = doubled.tensor(layer + "ffn_down_exps.weight").data;
+    auto* halves = reinterpret_cast<uint16_t*>(data.data());
+    for (size_t i = 0; i < data.size() / 2; ++i) halves[i] = f32_to_f16(2.0f * f16_to_f32(halves[i]));
+  }
+  const std::vector<float> wanted = logits_of(doubled);
+  EXPECT_NE(logits_of(tiny), wanted);
+  tiny.set("expert_weights_scale", 2.0f);
+  EXPECT_EQ(logits_of(tiny), wanted);
+}
+
+TEST(Experts, WithoutTheirTensorsOrOfOtherShapesAreRefused) {
+  for (const std::string name : {"gate_inp", "gate_exps", "up_exps", "down_exps"}) {
+    TinyModel tiny(with_experts(4, 2));
+    tiny.erase_tensor("blk.1.ffn_" + name + ".weight");
+    expect_refusal(tiny, {"blk.1.ffn_" + name + ".weight", "missing"});
+  }
+  TinyModel tiny(with_experts(4, 2));
+  tiny.set("expert_count", uint32_t{5});
+  expect_refusal(tiny, {"blk.0.ffn_gate_inp.weight", "[256, 4]", "[256, 5]"});
+  tiny.set("expert_count", uint32_t{4});
+  tiny.set("expert_feed_forward_length", uint32_t{32});
+  expect_refusal(tiny, {"blk.0.ffn_gate_exps.weight", "[256, 48, 4]", "[256, 32, 4]"});
+  TinyModel dense(small(forge::tiny_llama()));
+  dense.set("expert_count", uint32_t{4});
+  dense.set("expert_used_count", uint32_t{2});
+  expect_refusal(dense, {"blk.0.ffn_gate_inp.weight", "missing"});
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "model/weights.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_set>
 
 #include "base/checked.h"
@@ -102,6 +103,7 @@ class WeightsLoader {
     bias(name("attn_k.bias"), c.kv_width(), w.k_bias);
     bias(name("attn_v.bias"), c.kv_width(), w.v_bias);
     w.attn_output = matrix(name("attn_output.weight"), c.q_width(), c.n_embd);
+    if (c.has_experts()) return plan_experts(name, w);
     if (c.family->fused_matrices) {
       const Matrix gate_up = matrix(name("ffn_up.weight"), c.n_embd, 2 * c.n_ff);
       w.gate = rows_of(gate_up, 0, c.n_ff);
@@ -111,6 +113,15 @@ class WeightsLoader {
       w.up = matrix(name("ffn_up.weight"), c.n_embd, c.n_ff);
     }
     w.down = matrix(name("ffn_down.weight"), c.n_ff, c.n_embd);
+  }
+
+  template <typename Name>
+  void plan_experts(const Name& name, LayerWeights& w) {
+    const Config& c = config_;
+    w.router = matrix(name("ffn_gate_inp.weight"), c.n_embd, c.n_experts);
+    w.gate = matrices(name("ffn_gate_exps.weight"), c.n_embd, c.n_ff, c.n_experts);
+    w.up = matrices(name("ffn_up_exps.weight"), c.n_embd, c.n_ff, c.n_experts);
+    w.down = matrices(name("ffn_down_exps.weight"), c.n_ff, c.n_embd, c.n_experts);
   }
 
   void bias(const std::string& name, int64_t n, Vector& out) {
@@ -135,14 +146,31 @@ class WeightsLoader {
       fail(ErrorCode::kBadFile, "tensor {} has shape {}, expected [{}, {}{}]", name, shape_text(tensor), n_cols, n_rows,
            rule == kRowsAtLeast ? " or more" : "");
     }
+    return placed(tensor, rows);
+  }
+
+  // A matrix for each expert, one below the other; their sizes are whole groups of rows (load_config()).
+  Matrix matrices(const std::string& name, int64_t n_cols, int64_t n_rows, int64_t n) {
+    const TensorInfo& tensor = require(name);
+    const std::array wanted = {static_cast<uint64_t>(n_cols), static_cast<uint64_t>(n_rows), static_cast<uint64_t>(n),
+                               uint64_t{1}};
+    if (tensor.shape != wanted) {
+      fail(ErrorCode::kBadFile, "tensor {} has shape {}, expected [{}, {}, {}]", name, shape_text(tensor), n_cols,
+           n_rows, n);
+    }
+    return placed(tensor, n_rows * n);
+  }
+
+  Matrix placed(const TensorInfo& tensor, int64_t rows) {
     if (!quant::format_info(tensor.type).supported) {
-      fail(ErrorCode::kUnsupported, "tensor {} has type {}, which is not supported", name,
+      fail(ErrorCode::kUnsupported, "tensor {} has type {}, which is not supported", tensor.name,
            quant::to_string(tensor.type));
     }
     std::byte* data = weights_.storage.data() + used_bytes_;
     used_bytes_ += round_up(placement_bytes(tensor, packed_), exec::Arena::kAlignment);
     place(tensor, data, packed_);
-    return {name, tensor.type, {data, quant::row_bytes(tensor.type, tensor.shape[0]), rows, n_cols}};
+    const auto n_cols = static_cast<int64_t>(tensor.shape[0]);
+    return {tensor.name, tensor.type, {data, quant::row_bytes(tensor.type, tensor.shape[0]), rows, n_cols}};
   }
 
   // A part of a fused matrix; in both layouts 16 rows take the bytes of 16 rows.

@@ -33,6 +33,7 @@ struct LayerWeights {
   Matrix attn_output;
   Vector attn_post_norm;
   Vector ffn_norm;
+  Matrix router;  // of experts; gate, up and down are then theirs, one below the other
   Matrix gate, up, down;
   Vector ffn_post_norm;
 };

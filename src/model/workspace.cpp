@@ -7,33 +7,16 @@
 namespace lockstep::model {
 namespace {
 
-constexpr int64_t kVectorLanes = 64;
-
-template <typename T>
-uint64_t array_bytes(int64_t n) {
-  return round_up(static_cast<uint64_t>(n) * sizeof(T), exec::Arena::kAlignment);
-}
+using exec::array_bytes;
 
 int64_t widest_input(const Config& c) {
   return std::max({c.n_embd, c.q_width(), c.n_ff});
 }
 
-}  // namespace
-
-ActivationBuffer ActivationBuffer::take(exec::Arena& arena, int64_t n_tokens, int64_t width) {
-  const int64_t padded = round_up(width, kVectorLanes);
-  return {arena.take<float>(n_tokens * padded), arena.take<int8_t>(n_tokens * padded),
-          arena.take<float>(n_tokens * padded / kernels::kScaleGroup),
-          arena.take<int32_t>(n_tokens * padded / kernels::kSumGroup)};
+// Of what a row of the batch has prepared at a time: the hidden rows of all its experts.
+int64_t prepared_width(const Config& c) {
+  return std::max(widest_input(c), c.n_branches() * ActivationBuffer::padded(c.n_ff));
 }
-
-uint64_t ActivationBuffer::bytes(int64_t n_tokens, int64_t width) {
-  const int64_t n = n_tokens * round_up(width, kVectorLanes);
-  return array_bytes<float>(n) + array_bytes<int8_t>(n) + array_bytes<float>(n / kernels::kScaleGroup) +
-         array_bytes<int32_t>(n / kernels::kSumGroup);
-}
-
-namespace {
 
 // A row at a position beyond a million is not split: the results of its chunks would take more memory than is worth it.
 constexpr int64_t kMostSplitChunks = 8192;
@@ -49,13 +32,13 @@ int64_t scratch_bytes(const Config& c, int64_t batch) {
 
 uint64_t arena_bytes(const Config& c, int n_members, int64_t batch, int64_t logits, int64_t chunks) {
   const int64_t split = split_rows(c, n_members, batch);
-  const int64_t per_row = c.n_embd + 2 * c.q_width() + 2 * c.kv_width() + 2 * c.n_ff + c.n_angles();
+  const int64_t per_row = c.n_embd + 2 * c.q_width() + 2 * c.kv_width() + 2 * c.n_branches() * c.n_ff + c.n_angles();
   constexpr uint64_t kArrays = 16;
   return array_bytes<float>(batch * per_row) + array_bytes<float>(logits * c.n_vocab) +
          array_bytes<HeadShare>(logits * n_members) + array_bytes<int64_t>(batch) +
-         ActivationBuffer::bytes(batch, widest_input(c)) +
+         ActivationBuffer::bytes(batch, prepared_width(c)) +
          static_cast<uint64_t>(n_members) *
-             (ActivationBuffer::bytes(1, widest_input(c)) + array_bytes<std::byte>(scratch_bytes(c, batch))) +
+             (ActivationBuffer::bytes(1, prepared_width(c)) + array_bytes<std::byte>(scratch_bytes(c, batch))) +
          array_bytes<kernels::AttentionPartial>(split * c.n_heads * chunks) +
          array_bytes<float>(split * c.n_heads * chunks * c.head_dim) + kArrays * exec::Arena::kAlignment;
 }
@@ -73,19 +56,21 @@ Workspace::Workspace(const Config& c, int n_members, int64_t batch, int64_t logi
       k(arena.take<float>(batch * c.kv_width())),
       v(arena.take<float>(batch * c.kv_width())),
       heads(arena.take<float>(batch * c.q_width())),
-      gate(arena.take<float>(batch * c.n_ff)),
-      up(arena.take<float>(batch * c.n_ff)),
+      gate(arena.take<float>(batch * c.n_branches() * c.n_ff)),
+      up(arena.take<float>(batch * c.n_branches() * c.n_ff)),
       cos_sin(arena.take<float>(batch * c.n_angles())),
       logits(arena.take<float>(logits_rows * c.n_vocab)),
       head_shares(arena.take<HeadShare>(logits_rows * n_members)),
       wanted(arena.take<int64_t>(batch)),
-      shared(ActivationBuffer::take(arena, batch, widest_input(c))),
+      shared(ActivationBuffer::take(arena, batch, prepared_width(c))),
       partial(arena.take<kernels::AttentionPartial>(max_split_rows * c.n_heads * max_chunks)),
       partial_o(arena.take<float>(max_split_rows * c.n_heads * max_chunks * c.head_dim)),
       chunks_done(new std::atomic<int64_t>[static_cast<size_t>(max_split_rows * c.n_kv_heads)]()),
-      product(c.adds_apart() ? static_cast<size_t>(batch * c.n_embd) : 0) {
+      product(c.adds_apart() ? static_cast<size_t>(batch * c.n_embd) : 0),
+      experts(c, n_members, batch) {
   for (int i = 0; i < n_members; ++i) {
-    own.push_back({ActivationBuffer::take(arena, 1, widest_input(c)), arena.take<std::byte>(scratch_bytes(c, batch))});
+    own.push_back(
+        {ActivationBuffer::take(arena, 1, prepared_width(c)), arena.take<std::byte>(scratch_bytes(c, batch))});
   }
 }
 

@@ -10,21 +10,11 @@
 
 #include "exec/arena.h"
 #include "kernels/table.h"
+#include "model/activation_buffer.h"
 #include "model/config.h"
+#include "model/expert_workspace.h"
 
 namespace lockstep::model {
-
-// Room for rows of activations in the forms that products read; a kernels::Activations is a view of it.
-struct ActivationBuffer {
-  std::span<float> x;
-  std::span<int8_t> q;
-  std::span<float> scale;
-  std::span<int32_t> sum;
-
-  // Room for n_tokens rows of up to `width` elements.
-  static ActivationBuffer take(exec::Arena& arena, int64_t n_tokens, int64_t width);
-  static uint64_t bytes(int64_t n_tokens, int64_t width);
-};
 
 // Candidates among one member's share of a row of logits.
 inline constexpr int64_t kShortlist = 64;  // the best this many are among them
@@ -51,8 +41,8 @@ struct Workspace {
   std::span<float> q;                // [max_batch, n_heads * head_dim]
   std::span<float> k, v;             // [max_batch, n_kv_heads * head_dim]: rows on their way into the cache
   std::span<float> heads;            // [max_batch, n_heads * head_dim]: attention's result
-  std::span<float> gate;             // [max_batch, n_ff]
-  std::span<float> up;               // [max_batch, n_ff]
+  std::span<float> gate;             // [max_batch * n_branches, n_ff]
+  std::span<float> up;               // [max_batch * n_branches, n_ff]
   std::span<float> cos_sin;          // [max_batch, n_angles]
   std::span<float> logits;           // [max_logits, n_vocab]
   std::span<HeadShare> head_shares;  // [max_logits, n_members]
@@ -75,6 +65,8 @@ struct Workspace {
   // A product before it is added to x, [rows, n_embd]: for families that need it, or while an observer looks on; else
   // empty.
   std::vector<float> product;
+
+  ExpertWorkspace experts;
 
   // The first activation that was not finite, as 1 + layer * kSites + site; 0 while there is none.
   std::atomic<int64_t> fault{0};

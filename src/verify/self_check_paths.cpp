@@ -116,7 +116,8 @@ void spoil(PassRun& run, exec::KvCache& cache, const CheckedTokens& tokens) {
 std::set<quant::TensorType> weight_types(const model::Model& model) {
   const model::LayerWeights& w = model.weights.layers.front();
   std::set<quant::TensorType> types = {w.q.type, w.k.type, w.v.type};
-  if (model.config.n_layers > 1) types.insert({w.attn_output.type, w.gate.type, w.up.type, w.down.type});
+  if (model.config.n_layers > 1) types.insert(w.attn_output.type);
+  if (model.config.n_layers > 1 && !model.config.has_experts()) types.insert({w.gate.type, w.up.type, w.down.type});
   return types;
 }
 

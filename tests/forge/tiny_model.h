@@ -24,6 +24,8 @@ struct TinyShape {
   int64_t n_kv_heads = 2;
   int64_t head_dim = 32;
   int64_t n_ff = 704;
+  int64_t n_experts = 0;  // with them, n_ff is the width of each
+  int64_t n_experts_used = 0;
   int64_t n_vocab = 300;
   float freq_base = 500000.0f;
   float eps = 1e-5f;
@@ -45,10 +47,13 @@ inline TinyShape tiny_qwen2() {
   return shape;
 }
 
-// Of any family that differs from llama by what family.h says.
-inline TinyShape tiny_family(const std::string& arch) {
+// Of any family that differs from llama by what family.h says; mixtral is a llama with experts.
+inline TinyShape tiny_family(const std::string& family) {
   TinyShape shape;
-  shape.arch = arch;
+  shape.arch = family == "mixtral" ? "llama" : family;
+  if (shape.arch == family && model::find_family(family).experts != model::Experts::kRequired) return shape;
+  shape.n_experts = family == "mixtral" ? 4 : 9;
+  shape.n_experts_used = family == "mixtral" ? 2 : 3;
   return shape;
 }
 
@@ -129,6 +134,11 @@ class TinyModel {
     set("rope.freq_base", shape_.freq_base);
     set("rope.dimension_count", u32(shape_.head_dim));
     if (model::find_family(shape_.arch).window_pattern > 0) set("attention.sliding_window", u32(40));
+    if (shape_.n_experts > 0) {
+      set("expert_count", u32(shape_.n_experts));
+      set("expert_used_count", u32(shape_.n_experts_used));
+      set("expert_feed_forward_length", u32(shape_.n_ff));
+    }
     if (model::find_family(shape_.arch).has_scales) {
       set("logit_scale", 8.0f);
       set("embedding_scale", 12.0f);
@@ -191,23 +201,33 @@ class TinyModel {
       vector(prefix + "post_ffw_norm.weight", shape_.n_embd, 1.0f, 0.05f);
     }
     if (family.pre_norms) vector(prefix + "ffn_norm.weight", shape_.n_embd, 1.0f, 0.05f);
+    if (shape_.n_experts > 0) return add_experts(prefix);
     if (!family.fused_matrices) matrix(prefix + "ffn_gate.weight", shape_.n_ff, shape_.n_embd);
     matrix(prefix + "ffn_up.weight", family.fused_matrices ? 2 * shape_.n_ff : shape_.n_ff, shape_.n_embd);
     matrix(prefix + "ffn_down.weight", shape_.n_embd, shape_.n_ff);
+  }
+
+  void add_experts(const std::string& prefix) {
+    matrix(prefix + "ffn_gate_inp.weight", shape_.n_experts, shape_.n_embd);
+    matrix(prefix + "ffn_gate_exps.weight", shape_.n_ff, shape_.n_embd, shape_.n_experts);
+    matrix(prefix + "ffn_up_exps.weight", shape_.n_ff, shape_.n_embd, shape_.n_experts);
+    matrix(prefix + "ffn_down_exps.weight", shape_.n_embd, shape_.n_ff, shape_.n_experts);
   }
 
   void vector(const std::string& name, int64_t n, float mean, float deviation) {
     add_vector(name, random_.normals(n, deviation, mean));
   }
 
-  void matrix(const std::string& name, int64_t n_rows, int64_t n_cols) {
+  void matrix(const std::string& name, int64_t n_rows, int64_t n_cols, int64_t n_matrices = 1) {
     const TensorType type = shape_.types[n_matrices_++ % shape_.types.size()];
     TinyTensor tensor = {name, type, {static_cast<uint64_t>(n_cols), static_cast<uint64_t>(n_rows)}, {}};
+    if (n_matrices > 1) tensor.shape.push_back(static_cast<uint64_t>(n_matrices));
+    const int64_t n = n_rows * n_cols * n_matrices;
     const quant::FormatInfo& format = quant::format_info(type);
     if (format.block_size == 256 || type == TensorType::kIQ4_NL || type == TensorType::kMXFP4) {
-      tensor.data = random_weights(type, n_rows * n_cols, BlockKind::kOrdinary, random_);
+      tensor.data = random_weights(type, n, BlockKind::kOrdinary, random_);
     } else {
-      const std::vector<float> values = random_.normals(n_rows * n_cols, 1.0f / std::sqrt(static_cast<float>(n_cols)));
+      const std::vector<float> values = random_.normals(n, 1.0f / std::sqrt(static_cast<float>(n_cols)));
       tensor.data.resize(quant::row_bytes(type, values.size()));
       quant::quantize_row(type, values.data(), values.size(), tensor.data.data());
     }

@@ -1,11 +1,13 @@
-// For tests only: the forward pass of llama and qwen2 once more, as plainly as it can be said, in double precision and
-// straight from the file. It shares no code with src/model; weights are dequantized by src/quant, which has tests of
-// its own.
+// For tests only: the forward pass of llama (with experts, too) and qwen2 once more, as plainly as it can be said, in
+// double precision and straight from the file. It shares no code with src/model; weights are dequantized by src/quant,
+// which has tests of its own.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -70,9 +72,11 @@ class ForwardReference {
     return {begin, begin + static_cast<std::ptrdiff_t>(width_)};
   }
 
-  Numbers times(const std::string& name, const Numbers& x) {
-    const Numbers& w = tensor(name);
-    Numbers out(w.size() / x.size());
+  // By one of n matrices.
+  Numbers times(const std::string& name, const Numbers& x, size_t which = 0, size_t n = 1) {
+    const Numbers& all = tensor(name);
+    const double* w = all.data() + which * all.size() / n;
+    Numbers out(all.size() / n / x.size());
     for (size_t r = 0; r < out.size(); ++r) {
       for (size_t k = 0; k < x.size(); ++k) out[r] += w[r * x.size() + k] * x[k];
     }
@@ -149,11 +153,38 @@ class ForwardReference {
       for (size_t head = 0; head < n_heads_; ++head) attend_head(q[p], head, k, v, p + 1, heads);
       add(x[p], times(prefix + "attn_output.weight", heads));
       const Numbers h = norm(prefix + "ffn_norm.weight", x[p]);
-      Numbers gate = times(prefix + "ffn_gate.weight", h);
-      const Numbers up = times(prefix + "ffn_up.weight", h);
-      for (size_t i = 0; i < gate.size(); ++i) gate[i] = gate[i] / (1.0 + std::exp(-gate[i])) * up[i];
-      add(x[p], times(prefix + "ffn_down.weight", gate));
+      if (file_.find(prefix + "ffn_gate_inp.weight") != nullptr) {
+        add(x[p], experts(prefix, h));
+      } else {
+        add(x[p], feed_forward(prefix, ".weight", h));
+      }
     }
+  }
+
+  // `expert` of the matrices that end with `suffix`, of n.
+  Numbers feed_forward(const std::string& prefix, const std::string& suffix, const Numbers& x, size_t expert = 0,
+                       size_t n = 1) {
+    Numbers gate = times(prefix + "ffn_gate" + suffix, x, expert, n);
+    const Numbers up = times(prefix + "ffn_up" + suffix, x, expert, n);
+    for (size_t i = 0; i < gate.size(); ++i) gate[i] = gate[i] / (1.0 + std::exp(-gate[i])) * up[i];
+    return times(prefix + "ffn_down" + suffix, gate, expert, n);
+  }
+
+  // Jiang et al. 2024, "Mixtral of Experts": the softmax of the best experts' logits weighs their results.
+  Numbers experts(const std::string& prefix, const Numbers& x) {
+    const Numbers logits = times(prefix + "ffn_gate_inp.weight", x);
+    std::vector<size_t> ids(logits.size());
+    std::iota(ids.begin(), ids.end(), size_t{0});
+    std::stable_sort(ids.begin(), ids.end(), [&](size_t a, size_t b) { return logits[a] > logits[b]; });
+    ids.resize(number("expert_used_count"));
+    double total = 0;
+    for (const size_t e : ids) total += std::exp(logits[e] - logits[ids[0]]);
+    Numbers out(x.size());
+    for (const size_t e : ids) {
+      const Numbers result = feed_forward(prefix, "_exps.weight", x, e, logits.size());
+      for (size_t i = 0; i < out.size(); ++i) out[i] += std::exp(logits[e] - logits[ids[0]]) / total * result[i];
+    }
+    return out;
   }
 
   static void add(Numbers& x, const Numbers& y) {

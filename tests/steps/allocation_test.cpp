@@ -8,6 +8,7 @@
 
 #include "engine/generate.h"
 #include "engine/scheduler.h"
+#include "forge/load_engine.h"
 #include "steps/decoding.h"
 
 namespace {
@@ -84,6 +85,16 @@ TEST(Allocations, OneTokenMakesNone) {
       ASSERT_EQ(allocations_of([&] { step(session); }), 0) << "step " << i << ", " << threads << " threads";
     }
   }
+}
+
+TEST(Allocations, OneTokenWithExpertsMakesNone) {
+  engine::EngineOptions options;
+  options.threads = 2;
+  options.ctx_size = 128;
+  const auto engine = forge::load_engine(forge::TinyModel(forge::tiny_family("mixtral")), "tiny.gguf", options);
+  engine::Session session(*engine);
+  session.sync(std::vector<engine::TokenId>{5, 6, 7});
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(allocations_of([&] { step(session); }), 0) << "step " << i;
 }
 
 // The whole loop with the choice of a token.

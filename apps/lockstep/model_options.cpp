@@ -110,7 +110,8 @@ void print_warnings(const tokenizer::Tokenizer& tokenizer) {
 
 namespace {
 
-void print_faults(const model::Model& model) {
+void print_warnings(const model::Model& model) {
+  if (!model.config.warning.empty()) print_warning(model.config.warning);
   if (model.start_check->ok()) return;
   print_warning(fmt::format("THIS MACHINE COMPUTES WRONGLY with the kernel set {}:", model.kernels->isa));
   for (const std::string& fault : model.start_check->faults) print_warning(fault);
@@ -131,7 +132,7 @@ LoadedModel load_model(const ModelOptions& options) {
   loaded.engine = engine::Engine::load(loaded.path, with_progress);
   loaded.load_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   line.clear();
-  print_faults(loaded.engine->model());
+  print_warnings(loaded.engine->model());
   return loaded;
 }
 

@@ -7,62 +7,13 @@
 #include "base/error.h"
 #include "base/exp64.h"
 #include "kernels/packed.h"
+#include "model/config_keys.h"
+#include "model/refused_keys.h"
 
 namespace lockstep::model {
 namespace {
 
-// Generous upper bounds: they only keep products of two or three of these numbers far from 64 bits.
-constexpr uint64_t kMaxLayers = 512;
-constexpr uint64_t kMaxWidth = uint64_t{1} << 20;
-constexpr uint64_t kMaxExperts = 1024;
-constexpr uint64_t kMaxContext = uint64_t{1} << 30;
-
-// Look-ups under the architecture's prefix.
-class Keys {
- public:
-  Keys(const gguf::Metadata& metadata, std::string prefix) : metadata_(metadata), prefix_(std::move(prefix)) {}
-
-  [[nodiscard]] std::string full(std::string_view name) const { return prefix_ + "." + std::string(name); }
-  [[nodiscard]] const gguf::Metadata& metadata() const { return metadata_; }
-
-  [[nodiscard]] int64_t checked(std::string_view name, uint64_t value, uint64_t low, uint64_t high) const {
-    if (value < low || value > high)
-      fail(ErrorCode::kBadFile, "{} is {}, expected {} to {}", full(name), value, low, high);
-    return static_cast<int64_t>(value);
-  }
-  [[nodiscard]] int64_t required(std::string_view name, uint64_t high) const {
-    return checked(name, metadata_.get_uint(full(name)), 1, high);
-  }
-  [[nodiscard]] int64_t optional(std::string_view name, int64_t absent, uint64_t high) const {
-    const auto value = metadata_.find_uint(full(name));
-    return value ? checked(name, *value, 1, high) : absent;
-  }
-  [[nodiscard]] float optional_float(std::string_view name, float absent) const {
-    return metadata_.find_float(full(name)).value_or(absent);
-  }
-  // A number that may also be given per layer; the layers must agree.
-  [[nodiscard]] int64_t uniform(std::string_view name, int64_t n_layers, std::optional<int64_t> absent,
-                                uint64_t high) const {
-    const auto values = metadata_.find_uint_list(full(name));
-    if (!values) return absent ? *absent : required(name, high);
-    const bool per_layer = std::holds_alternative<gguf::ArrayValue>(*metadata_.find(full(name)));
-    if (per_layer && values->size() != static_cast<size_t>(n_layers)) {
-      fail(ErrorCode::kBadFile, "{} has {} values, expected a number or {} values (one a layer)", full(name),
-           values->size(), n_layers);
-    }
-    const uint64_t first = values->front();
-    if (std::ranges::any_of(*values, [first](uint64_t v) { return v != first; })) {
-      fail(ErrorCode::kUnsupported, "{} differs between layers, which is not supported", full(name));
-    }
-    return checked(name, first, 1, high);
-  }
-
- private:
-  const gguf::Metadata& metadata_;
-  std::string prefix_;
-};
-
-float freq_scale(const Keys& keys, bool long_rope) {
+float freq_scale(const ConfigKeys& keys, bool long_rope) {
   const std::string* type = keys.metadata().find_string(keys.full("rope.scaling.type"));
   if (type != nullptr && *type != "none" && *type != "linear" && *type != "yarn" &&
       !(long_rope && *type == "longrope")) {
@@ -77,7 +28,7 @@ float freq_scale(const Keys& keys, bool long_rope) {
   return factor == 0.0f ? 1.0f : 1.0f / factor;  // 0 is written by some converters for "no scaling"
 }
 
-float positive(const Keys& keys, std::string_view name, float absent) {
+float positive(const ConfigKeys& keys, std::string_view name, float absent) {
   const float value = keys.optional_float(name, absent);
   if (!std::isfinite(value) || value <= 0.0f)
     fail(ErrorCode::kBadFile, "{} is {}, expected above 0", keys.full(name), value);
@@ -92,7 +43,7 @@ double ramp_pair(const RopeConfig& rope, int64_t original_context, double turns)
 }
 
 // Peng et al. 2023, "YaRN"; bounds rounded outwards, and the magnitude's logarithm, as in llama.cpp.
-void load_yarn(const Keys& keys, int64_t original, RopeConfig& rope) {
+void load_yarn(const ConfigKeys& keys, int64_t original, RopeConfig& rope) {
   const std::string* type = keys.metadata().find_string(keys.full("rope.scaling.type"));
   rope.magnitude = positive(keys, "rope.scaling.attn_factor", 1.0f);
   rope.has_ramp = type != nullptr && *type == "yarn";
@@ -105,10 +56,16 @@ void load_yarn(const Keys& keys, int64_t original, RopeConfig& rope) {
   rope.ramp_end =
       static_cast<float>(std::min(static_cast<double>(rope.n_rot - 1), std::ceil(ramp_pair(rope, original, slow))));
   const double factor = 1.0 / double{rope.freq_scale};
-  if (factor > 1.0) rope.magnitude *= static_cast<float>(1.0 + 0.1 * log64(factor));
+  if (factor <= 1.0) return;
+  // The magnitude may stay out of it, in part or wholly (1).
+  const double left_out = double{keys.optional_float("rope.scaling.yarn_log_multiplier", 0.0f)};
+  if (!std::isfinite(left_out) || left_out < 0)
+    fail(ErrorCode::kBadFile, "{} is {}, expected at least 0", keys.full("rope.scaling.yarn_log_multiplier"), left_out);
+  const double growth = 0.1 * log64(factor);
+  rope.magnitude *= static_cast<float>((1.0 + growth) / (1.0 + left_out * growth));
 }
 
-RopeConfig load_rope(const Keys& keys, const Config& c) {
+RopeConfig load_rope(const ConfigKeys& keys, const Config& c) {
   const int64_t head_dim = c.head_dim;
   const bool partial = c.family->long_rope;
   RopeConfig rope = {};
@@ -127,67 +84,8 @@ RopeConfig load_rope(const Keys& keys, const Config& c) {
   return rope;
 }
 
-// Keys that change the arithmetic in ways these families do not compute. Refused rather than ignored, unless they hold
-// the value that means "off".
-void refuse_unknown_arithmetic(const Keys& keys, const Family& family) {
-  constexpr uint64_t kSoftmax = 1;
-  const bool has_experts = family.experts != Experts::kNone;
-  constexpr std::array kCounts = {"expert_count",
-                                  "expert_used_count",
-                                  "expert_gating_func",
-                                  "expert_group_count",
-                                  "expert_shared_count",
-                                  "expert_shared_feed_forward_length",
-                                  "attention.sliding_window"};
-  for (const std::string_view name : kCounts) {
-    if (has_experts && (name == "expert_count" || name == "expert_used_count")) continue;
-    if (has_experts && name == "expert_gating_func" && keys.metadata().find_uint(keys.full(name)) == kSoftmax) continue;
-    if (family.window_pattern > 0 && name == "attention.sliding_window") continue;
-    if (family.long_rope && name == "attention.sliding_window" && keys.metadata().find_uint(keys.full(name)) &&
-        *keys.metadata().find_uint(keys.full(name)) >= keys.metadata().get_uint(keys.full("context_length"))) {
-      continue;  // no position is ever out of it
-    }
-    const auto value = keys.metadata().find_uint(keys.full(name));
-    if (value && *value != 0)
-      fail(ErrorCode::kUnsupported, "{} is {}, which is not supported for this architecture", keys.full(name), *value);
-  }
-  constexpr std::array kFactors = {"logit_scale",
-                                   "residual_scale",
-                                   "embedding_scale",
-                                   "attn_logit_softcapping",
-                                   "final_logit_softcapping",
-                                   "attention.temperature_scale",
-                                   "attention.clamp_kqv"};
-  for (const std::string_view name : kFactors) {
-    if (family.attn_softcap && name == "attn_logit_softcapping") continue;
-    if (family.final_softcap && name == "final_logit_softcapping") continue;
-    if (family.has_scales && name.ends_with("_scale") && !name.starts_with("attention")) continue;
-    const auto value = keys.metadata().find_float(keys.full(name));
-    if (value && *value != 0.0f)
-      fail(ErrorCode::kUnsupported, "{} is {}, which is not supported for this architecture", keys.full(name), *value);
-  }
-  const float local_base = keys.optional_float("rope.freq_base_swa", 0.0f);
-  const float base = keys.optional_float("rope.freq_base", 10000.0f);
-  if (family.local_freq_base == 0.0f && local_base != 0.0f && local_base != base)
-    fail(ErrorCode::kUnsupported, "{} is {}, which is not supported for this architecture",
-         keys.full("rope.freq_base_swa"), local_base);
-  constexpr std::array<std::pair<std::string_view, float>, 3> kYarn = {{{"rope.scaling.yarn_ext_factor", 1.0f},
-                                                                        {"rope.scaling.yarn_attn_factor", 1.0f},
-                                                                        {"rope.scaling.yarn_log_multiplier", 0.0f}}};
-  for (const auto& [name, usual] : kYarn) {
-    const float value = keys.optional_float(name, usual);
-    if (value != usual) fail(ErrorCode::kUnsupported, "{} is {}, which is not supported", keys.full(name), value);
-  }
-  const auto normalized = keys.metadata().find_bool(keys.full("expert_weights_norm"));
-  if (normalized && !*normalized)
-    fail(ErrorCode::kUnsupported, "{} is false, which is not supported", keys.full("expert_weights_norm"));
-  const auto causal = keys.metadata().find_bool(keys.full("attention.causal"));
-  if (causal && !*causal)
-    fail(ErrorCode::kUnsupported, "{} is false, which is not supported", keys.full("attention.causal"));
-}
-
 // A mixture of experts: how many, and how wide. Otherwise one feed-forward.
-void load_feed_forward(const Keys& keys, Config& c) {
+void load_feed_forward(const ConfigKeys& keys, Config& c) {
   const auto n_experts = keys.metadata().find_uint(keys.full("expert_count")).value_or(0);
   const bool required = c.family->experts == Experts::kRequired;
   c.expert_weights_scale = 1.0f;
@@ -214,7 +112,7 @@ void load_feed_forward(const Keys& keys, Config& c) {
   if (scale != 0.0f) c.expert_weights_scale = scale;
 }
 
-void load_heads(const Keys& keys, Config& c) {
+void load_heads(const ConfigKeys& keys, Config& c) {
   c.n_heads = keys.uniform("attention.head_count", c.n_layers, std::nullopt, kMaxWidth);
   c.n_kv_heads = keys.uniform("attention.head_count_kv", c.n_layers, c.n_heads, kMaxWidth);
   if (c.n_heads % c.n_kv_heads != 0 || c.n_group() > kernels::kMaxGroup) {
@@ -240,8 +138,17 @@ void load_heads(const Keys& keys, Config& c) {
   c.attention_scale = scale != 0.0f ? scale : 1.0f / std::sqrt(size);
 }
 
+void load_query_temperature(const ConfigKeys& keys, Config& c) {
+  if (!c.family->query_temperature) return;
+  c.query_temperature = keys.optional_float("attention.temperature_scale", 0.0f);
+  if (!std::isfinite(c.query_temperature) || c.query_temperature < 0.0f) {
+    fail(ErrorCode::kBadFile, "{} is {}, expected at least 0", keys.full("attention.temperature_scale"),
+         c.query_temperature);
+  }
+}
+
 // What multiplies embeddings, residuals and logits. 0 is written for "none".
-void load_scales(const Keys& keys, Config& c) {
+void load_scales(const ConfigKeys& keys, Config& c) {
   const auto factor = [&](std::string_view name) {
     const float value = keys.optional_float(name, 1.0f);
     if (!std::isfinite(value) || value < 0.0f)
@@ -259,28 +166,43 @@ void load_scales(const Keys& keys, Config& c) {
   c.unrotated_every = has_scales && !rotates ? 1 : c.family->unrotated_every;
 }
 
-// A window of attention, and what holds for the layers that have it.
-void load_window(const Keys& keys, Config& c) {
-  const Family& family = *c.family;
-  c.local_rope = c.rope;
-  if (family.window_pattern == 0) return;
-  const std::string_view name = "attention.sliding_window";
-  const auto window = keys.metadata().find_uint(keys.full(name));
-  c.window = window ? keys.checked(name, *window, 0, kMaxContext) : family.default_window;
-  const std::string pattern = keys.full("attention.sliding_window_pattern");
-  const gguf::Value* value = keys.metadata().find(pattern);
-  if (value != nullptr && std::holds_alternative<gguf::ArrayValue>(*value))
-    fail(ErrorCode::kUnsupported, "{} is a list, which is not supported", pattern);
-  c.window_pattern = keys.optional("attention.sliding_window_pattern", family.window_pattern, kMaxLayers);
-  if (family.local_freq_base == 0.0f) return;
-  c.local_rope.freq_scale = 1.0f;
-  c.local_rope.has_ramp = false;
-  c.local_rope.freq_base = keys.optional_float("rope.freq_base_swa", family.local_freq_base);
-  if (!std::isfinite(c.local_rope.freq_base) || c.local_rope.freq_base <= 0.0f)
-    fail(ErrorCode::kBadFile, "{} is {}, expected above 0", keys.full("rope.freq_base_swa"), c.local_rope.freq_base);
+// By a list of flags, or all but every so-manieth.
+std::vector<bool> windowed_layers(const ConfigKeys& keys, const Config& c) {
+  const std::string_view name = "attention.sliding_window_pattern";
+  const auto n_layers = static_cast<size_t>(c.n_layers);
+  std::vector<bool> layers(n_layers);
+  if (const auto* flags = keys.metadata().find_array<bool>(keys.full(name))) {
+    if (flags->size() == n_layers) return *flags;
+    fail(ErrorCode::kBadFile, "{} has {} values, expected a number or {} values (one a layer)", keys.full(name),
+         flags->size(), n_layers);
+  }
+  const int64_t period = keys.optional(name, c.family->window_pattern, kMaxLayers);
+  for (size_t i = 0; i < n_layers; ++i) layers[i] = static_cast<int64_t>(i + 1) % period != 0;
+  return layers;
 }
 
-void load_softcaps(const Keys& keys, Config& c) {
+// A window of attention, and what holds for the layers that have it.
+void load_window(const ConfigKeys& keys, Config& c) {
+  const Family& family = *c.family;
+  c.local_rope = c.rope;
+  const std::string_view name = "attention.sliding_window";
+  const auto window = keys.metadata().find_uint(keys.full(name));
+  if (family.ignores_window && window && *window != 0 && static_cast<int64_t>(*window) < c.context_length) {
+    c.warning = fmt::format("{} is {} and not applied: all layers attend to the whole context, as in llama.cpp",
+                            keys.full(name), *window);
+  }
+  if (family.window_pattern == 0) return;
+  c.window = window ? keys.checked(name, *window, 0, kMaxContext) : family.default_window;
+  c.windowed_layers = windowed_layers(keys, c);
+  if (!family.unscaled_windows) return;
+  const float base = family.local_freq_base > 0.0f ? family.local_freq_base : c.rope.freq_base;
+  c.local_rope.freq_base = positive(keys, "rope.freq_base_swa", base);
+  c.local_rope.freq_scale = 1.0f;
+  c.local_rope.has_ramp = false;
+  if (family.local_freq_base == 0.0f) c.local_rope.magnitude = 1.0f;
+}
+
+void load_softcaps(const ConfigKeys& keys, Config& c) {
   const auto cap = [&](std::string_view name, const std::optional<float>& absent) {
     const float value = absent ? keys.optional_float(name, *absent) : 0.0f;
     if (!std::isfinite(value) || value < 0.0f)
@@ -298,7 +220,7 @@ Config load_config(const gguf::Metadata& metadata, int64_t n_vocab) {
   Config c = {};
   c.family = &find_family(architecture);
   c.n_vocab = n_vocab;
-  const Keys keys(metadata, architecture);
+  const ConfigKeys keys(metadata, architecture);
   c.n_layers = keys.required("block_count", kMaxLayers);
   c.n_embd = keys.required("embedding_length", kMaxWidth);
   c.context_length = keys.required("context_length", kMaxContext);
@@ -310,6 +232,7 @@ Config load_config(const gguf::Metadata& metadata, int64_t n_vocab) {
   if (!std::isfinite(c.rms_eps) || c.rms_eps <= 0.0f)
     fail(ErrorCode::kBadFile, "{} is {}, expected above 0", eps_key, c.rms_eps);
   c.rope = load_rope(keys, c);
+  load_query_temperature(keys, c);
   load_window(keys, c);
   load_softcaps(keys, c);
   load_scales(keys, c);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "gguf/metadata.h"
 #include "model/family.h"
@@ -44,9 +45,11 @@ struct Config {
   float attn_softcap;  // 0: none
   float final_softcap;
   int64_t window;  // positions that windowed layers attend to, their own included; 0: no layer is windowed
-  int64_t window_pattern;
+  std::vector<bool> windowed_layers;  // [n_layers]
   RopeConfig rope;
   RopeConfig local_rope;    // of windowed layers; the same as `rope` where there is no other
+  float query_temperature;  // 0: none
+  std::string warning;      // of a key that is not applied; empty: none
   int64_t unrotated_every;  // every so-manieth layer has no rotation; 0: no layer
 
   [[nodiscard]] bool has_experts() const noexcept { return n_experts > 0; }
@@ -59,14 +62,14 @@ struct Config {
     return unrotated_every == 0 || (layer + 1) % unrotated_every != 0;
   }
   [[nodiscard]] bool is_windowed(int64_t layer) const noexcept {
-    return window > 0 && (layer + 1) % window_pattern != 0;
+    return window > 0 && windowed_layers[static_cast<size_t>(layer)];
   }
   // The first position that a row at `position` attends to.
   [[nodiscard]] int64_t first_attended(int64_t layer, int64_t position) const noexcept {
     return is_windowed(layer) && position >= window ? position + 1 - window : 0;
   }
   // Angles of a row: for `rope`, then, where windowed layers differ, for `local_rope`.
-  [[nodiscard]] bool has_local_rope() const noexcept { return window > 0 && family->local_freq_base > 0.0f; }
+  [[nodiscard]] bool has_local_rope() const noexcept { return window > 0 && family->unscaled_windows; }
   [[nodiscard]] int64_t n_angles() const noexcept { return has_local_rope() ? 2 * rope.n_rot : rope.n_rot; }
   [[nodiscard]] int64_t first_angle(int64_t layer) const noexcept {
     return has_local_rope() && is_windowed(layer) ? rope.n_rot : 0;

@@ -208,7 +208,8 @@ TEST(LoadConfig, ReadsTheScalesOfAFamilyThatHasThem) {
 }
 
 TEST(LoadConfig, KnowsTheLayersThatHaveAWindowAndTheirRotation) {
-  const Config gemma3 = Keys("gemma3").set("attention.sliding_window", uint32_t{512}).load();
+  const Config gemma3 =
+      Keys("gemma3").set("block_count", uint32_t{6}).set("attention.sliding_window", uint32_t{512}).load();
   EXPECT_TRUE(gemma3.is_windowed(4));
   EXPECT_FALSE(gemma3.is_windowed(5));
   EXPECT_EQ(gemma3.first_attended(4, 511), 0);
@@ -239,10 +240,63 @@ TEST(LoadConfig, RefusesWindowsAndCapsThatAreNotComputed) {
   expect_refusal(Keys("gemma2").set("rope.freq_base_swa", 20000.0f), ErrorCode::kUnsupported,
                  {"gemma2.rope.freq_base_swa", "20000"});
   expect_refusal(
-      Keys("gemma3").set("attention.sliding_window_pattern", gguf::ArrayValue(std::vector<uint32_t>{1, 0, 1, 1})),
-      ErrorCode::kUnsupported, {"gemma3.attention.sliding_window_pattern", "list"});
+      Keys("gemma3").set("attention.sliding_window_pattern", gguf::ArrayValue(std::vector<bool>{true, false, true})),
+      ErrorCode::kBadFile, {"gemma3.attention.sliding_window_pattern", "3 values", "4"});
+  expect_refusal(
+      Keys("gemma3").set("attention.sliding_window_pattern", gguf::ArrayValue(std::vector<float>{1, 0, 1, 1})),
+      ErrorCode::kBadFile, {"gemma3.attention.sliding_window_pattern"});
+  expect_refusal(Keys("olmo2").set("rope.freq_base_swa", -1.0f), ErrorCode::kBadFile, {"olmo2.rope.freq_base_swa"});
   expect_refusal(Keys("qwen3").set("attention.sliding_window", uint32_t{512}), ErrorCode::kUnsupported,
                  {"qwen3.attention.sliding_window"});
+}
+
+TEST(LoadConfig, TakesWindowedLayersFromAList) {
+  Keys keys("gemma3");
+  keys.set("attention.sliding_window", uint32_t{40});
+  keys.set("attention.sliding_window_pattern", gguf::ArrayValue(std::vector<bool>{false, true, true, false}));
+  const Config c = keys.load();
+  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(c.is_windowed(i), i == 1 || i == 2) << i;
+}
+
+TEST(LoadConfig, RotatesWindowedLayersOfOlmoWithoutScaling) {
+  Keys keys("olmo2");
+  keys.set("rope.scaling.type", std::string("yarn")).set("rope.scaling.factor", 4.0f);
+  keys.set("rope.scaling.original_context_length", uint32_t{512}).set("rope.freq_base", 500000.0f);
+  EXPECT_FALSE(keys.load().has_local_rope());
+  const Config c = keys.set("attention.sliding_window", uint32_t{64}).load();
+  EXPECT_TRUE(c.is_windowed(2));
+  EXPECT_FALSE(c.is_windowed(3));
+  EXPECT_TRUE(c.has_local_rope());
+  EXPECT_EQ(c.local_rope.freq_base, 500000.0f);
+  EXPECT_EQ(c.local_rope.freq_scale, 1.0f);
+  EXPECT_EQ(c.local_rope.magnitude, 1.0f);
+  EXPECT_FALSE(c.local_rope.has_ramp);
+  EXPECT_TRUE(c.rope.has_ramp);
+}
+
+TEST(LoadConfig, WarnsOfAWindowThatIsNotAppliedNamingTheKey) {
+  Keys keys("phi3");
+  EXPECT_EQ(keys.set("attention.sliding_window", uint32_t{4096}).load().warning, "");
+  const std::string warning = keys.set("attention.sliding_window", uint32_t{2047}).load().warning;
+  EXPECT_NE(warning.find("phi3.attention.sliding_window is 2047"), std::string::npos) << warning;
+  EXPECT_EQ(keys.load().window, 0);
+  EXPECT_EQ(Keys("gemma3").set("attention.sliding_window", uint32_t{40}).load().warning, "");
+}
+
+TEST(LoadConfig, ReadsTheTemperatureOfQueries) {
+  Keys keys("mistral3");
+  EXPECT_EQ(keys.load().query_temperature, 0.0f);
+  EXPECT_EQ(keys.set("attention.temperature_scale", 0.1f).load().query_temperature, 0.1f);
+  EXPECT_EQ(keys.load().original_context, 4096);
+  expect_refusal(Keys(keys).set("attention.temperature_scale", kNaN), ErrorCode::kBadFile,
+                 {"mistral3.attention.temperature_scale"});
+  keys.set("rope.scaling.type", std::string("yarn")).set("rope.scaling.factor", 16.0f);
+  EXPECT_NEAR(keys.load().rope.magnitude, 1 + 0.1 * std::log(16.0), 1e-6);
+  EXPECT_EQ(Keys(keys).set("rope.scaling.yarn_log_multiplier", 1.0f).load().rope.magnitude, 1.0f);
+  expect_refusal(Keys(keys).set("rope.scaling.yarn_log_multiplier", -1.0f), ErrorCode::kBadFile,
+                 {"mistral3.rope.scaling.yarn_log_multiplier"});
+  expect_refusal(Keys(keys).set("attention.sliding_window", uint32_t{64}), ErrorCode::kUnsupported,
+                 {"mistral3.attention.sliding_window"});
 }
 
 TEST(LoadConfig, KnowsTheLayersWithoutARotation) {

@@ -27,14 +27,25 @@ constexpr std::array kFamilies = {
     // IBM 2024, "Granite 3.0 Language Models": llama with the multipliers of Yang et al. 2022, "Tensor Programs V".
     Family{.name = "granite", .pairing = RopePairing::kAdjacent, .has_scales = true},
     // OLMo et al. 2024, "2 OLMo 2 Furious": norms after attention and feed-forward instead of before, and of all
-    // queries, and all keys, of a token as one vector.
+    // queries, and all keys, of a token as one vector. OLMo 3 (2025): windows in three of four layers.
     Family{.name = "olmo2",
            .pairing = RopePairing::kHalves,
            .qk_norm = QkNorm::kWholeRow,
            .pre_norms = false,
-           .post_norms = true},
+           .post_norms = true,
+           .window_pattern = 4,
+           .unscaled_windows = true},
+    // Mistral AI 2025, Ministral 3: YaRN without its magnitude, and warmer queries beyond the original context.
+    Family{.name = "mistral3",
+           .pairing = RopePairing::kAdjacent,
+           .query_temperature = true,
+           .experts = Experts::kOptional},
     // Abdin et al. 2024, "Phi-3 Technical Report": fused matrices; frequency factors of Ding et al. 2024, "LongRoPE".
-    Family{.name = "phi3", .pairing = RopePairing::kHalves, .fused_matrices = true, .long_rope = true},
+    Family{.name = "phi3",
+           .pairing = RopePairing::kHalves,
+           .ignores_window = true,
+           .fused_matrices = true,
+           .long_rope = true},
     // Gemma Team 2024, "Gemma 2": norms before and after, windows in every other layer, capped scores and logits.
     Family{.name = "gemma2",
            .pairing = RopePairing::kHalves,
@@ -56,6 +67,7 @@ constexpr std::array kFamilies = {
            .embedding_by_width = true,
            .activation = Activation::kGelu,
            .window_pattern = 6,
+           .unscaled_windows = true,
            .local_freq_base = 10000.0f,
            .final_softcap = 0.0f,
            .wide_query_layers = 62,

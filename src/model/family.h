@@ -44,7 +44,11 @@ struct Family {
   // windows.
   int64_t window_pattern = 0;
   int64_t default_window = 0;
-  float local_freq_base = 0.0f;  // the windowed layers' rotation has a base of its own and no scaling; 0: that of all
+  bool unscaled_windows = false;  // windowed layers rotate without the scaling of others, with
+  float local_freq_base = 0.0f;   // a base of their own where the file names none; 0: that of all
+  bool ignores_window = false;    // a window of the file is not applied, as in llama.cpp; loading warns of it
+  // Queries times 1 + attention.temperature_scale * ln(1 + how often the original context lies before them).
+  bool query_temperature = false;
   // Defaults of {attn,final}_logit_softcapping; none: the family does not have it.
   std::optional<float> attn_softcap = {};
   std::optional<float> final_softcap = {};

@@ -36,6 +36,7 @@ std::vector<Variant> variants() {
           {"qwen3", Compute::kFast, CacheType::kF16, true, "qwen3"},
           {"qwen3moe", Compute::kFast, CacheType::kF16, true, "qwen3moe"},
           {"mixtral", Compute::kExact, CacheType::kF32, false, "mixtral"},
+          {"mistral3", Compute::kFast, CacheType::kF16, true, "mistral3"},
           {"smollm3", Compute::kFast, CacheType::kF16, true, "smollm3"},
           {"granite", Compute::kFast, CacheType::kF16, true, "granite"},
           {"olmo2", Compute::kFast, CacheType::kF16, true, "olmo2"},

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/exp64.h"
 #include "kernels/packed.h"
 #include "model/ops.h"
 
@@ -24,6 +25,16 @@ HeadRef listed_head(const Config& c, int64_t i) {
   return {HeadRef::kValue, i - c.n_heads - c.n_kv_heads};
 }
 
+// Positions beyond the original context ask more sharply (a scalable softmax: Nakanishi 2025); the formula is
+// llama.cpp's.
+void warm_query(const Step& step, int64_t row, int64_t head) noexcept {
+  const Config& c = step.config();
+  if (c.query_temperature == 0.0f) return;
+  const int64_t n_before = step.batch[static_cast<size_t>(row)].position / c.original_context;
+  const double factor = 1.0 + double{c.query_temperature} * log64(1.0 + static_cast<double>(n_before));
+  multiply(step.work.q.data() + row * c.q_width() + head * c.head_dim, c.head_dim, static_cast<float>(factor));
+}
+
 // What a head of one row still needs after its product, bias and, where `normed`, its norm: the norm, the rotation, its
 // place in the cache.
 void finish_head(const Step& step, int64_t layer, int64_t row, HeadRef head, bool normed) noexcept {
@@ -40,6 +51,7 @@ void finish_head(const Step& step, int64_t layer, int64_t row, HeadRef head, boo
   switch (head.kind) {
     case HeadRef::kQuery:
       rotate(step.work.q.data() + row * c.q_width() + head.index * c.head_dim, w.q_norm);
+      if (step.observer == nullptr) warm_query(step, row, head.index);
       break;
     case HeadRef::kKey: {
       float* k = step.work.k.data() + row * c.kv_width() + head.index * c.head_dim;
@@ -144,6 +156,9 @@ void project_in_parts(const Step& step, const LayerWeights& w, int64_t layer, co
     for (int64_t i = mine.begin; i < mine.end; ++i) finish_head(step, layer, i / n_heads, {kind, i % n_heads}, true);
     if (kind != HeadRef::kValue && c.is_rotated(layer))
       show(step, {p.site, layer, p.out, width, width, "ROPE", c.head_dim}, me);
+    if (kind != HeadRef::kQuery || c.query_temperature == 0.0f) continue;
+    for (int64_t i = mine.begin; i < mine.end; ++i) warm_query(step, i / n_heads, i % n_heads);
+    show(step, {kQcurWarmed, layer, p.out, width, width, {}, c.head_dim}, me);
   }
   me.sync();
 }

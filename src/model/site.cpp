@@ -13,6 +13,7 @@ SiteName site_name(Site site) {
                                                     {"attn_norm", "MUL"},
                                                     {"Qcur", "MUL_MAT"},
                                                     {"Qcur_normed", "MUL"},
+                                                    {"Qcur_attn_temp_scaled", "MUL"},
                                                     {"Vcur", "MUL_MAT"},
                                                     {"Kcur", "MUL_MAT"},
                                                     {"Kcur_normed", "MUL"},

@@ -16,6 +16,7 @@ enum Site : int64_t {
   kAttnNorm,
   kQcur,
   kQcurNormed,
+  kQcurWarmed,
   kVcur,
   kKcur,
   kKcurNormed,

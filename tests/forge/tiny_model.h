@@ -139,6 +139,13 @@ class TinyModel {
       set("expert_used_count", u32(shape_.n_experts_used));
       set("expert_feed_forward_length", u32(shape_.n_ff));
     }
+    if (model::find_family(shape_.arch).query_temperature) {
+      set("attention.temperature_scale", 0.3f);
+      set("rope.scaling.type", std::string("yarn"));
+      set("rope.scaling.factor", 8.0f);
+      set("rope.scaling.original_context_length", u32(50));
+      set("rope.scaling.yarn_log_multiplier", 0.5f);
+    }
     if (model::find_family(shape_.arch).has_scales) {
       set("logit_scale", 8.0f);
       set("embedding_scale", 12.0f);

@@ -145,6 +145,11 @@ sampling-data: ## tests/data/sampling/llama_cpp.jsonl again, from llama.cpp itse
 	@.peer/bin/python tools/make_llama_cpp_samples.py >tests/data/sampling/llama_cpp.jsonl.part
 	@mv tests/data/sampling/llama_cpp.jsonl.part tests/data/sampling/llama_cpp.jsonl
 
+.PHONY: peer-families
+peer-families: all ## a random model of every family against llama.cpp itself
+	@tools/make_peer.sh
+	@.peer/bin/python tools/compare_peer.py $(LOCKSTEP)
+
 .PHONY: clean
 clean: ## removes build/ (models/ stays)
 	rm -rf build

@@ -50,29 +50,25 @@ test: deps-tests models-test ## builds and runs every test; the last line counts
 	@tools/build.sh release
 	@$(TEST_MODELS) tools/run_tests.py build/release
 
-.PHONY: clang asan asan-short tsan tsan-short clang-asan
+.PHONY: clang asan tsan tsan-short clang-asan-short
 clang: deps-checks ## builds with clang into build/clang
 	@tools/build.sh clang
 asan: deps-checks models-test ## short tests under address and undefined-behaviour sanitizers
 	@tools/build.sh asan
 	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/asan
-# Every floor below apps: what reads files, ids, templates and sessions, and what computes.
-SANITIZED_FLOORS := base quant gguf tokenizer kernels exec model sampling engine chat verify
-asan-short: deps-checks models-test ## the same for the floors below apps, without the program
-	@tools/build.sh asan $(addsuffix _test,$(SANITIZED_FLOORS))
-	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/asan --labels '^($(subst $() ,|,$(SANITIZED_FLOORS)))$$' --exclude '/Invariance\.'
 tsan: deps-checks models-test ## short tests of the threaded floors under the thread sanitizer
 	@tools/build.sh tsan
 	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/tsan --labels '^(exec|model|engine|integration)$$'
-tsan-short: deps-checks ## of these, the team of threads and sessions in shared passes
-	@tools/build.sh tsan exec_test integration_test
-	@LOCKSTEP_SHORT=1 tools/run_tests.py build/tsan --labels '^(exec|integration)$$'
-# The second compiler, the sanitizers and the fuzzers in one build.
-clang-asan: deps-checks models-test ## everything built with clang and both sanitizers; short tests of the floors below apps, and the fuzz targets
-	@tools/build.sh clang-asan all mutation_campaign
+tsan-short: deps-checks ## of these, the team of threads
+	@tools/build.sh tsan exec_test
+	@LOCKSTEP_SHORT=1 tools/run_tests.py build/tsan --labels '^exec$$'
+# The second compiler, the sanitizers and the fuzzers in one build, of every floor below apps: what reads files, ids, templates
+# and sessions, and what computes.
+SANITIZED_FLOORS := base quant gguf tokenizer kernels exec model sampling engine chat verify
+clang-asan-short: deps-checks models-test ## the floors below apps with clang and both sanitizers: short tests, and 5 s of every fuzz target
+	@tools/build.sh clang-asan $(addsuffix _test,$(SANITIZED_FLOORS)) fuzz_targets
 	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/clang-asan --labels '^($(subst $() ,|,$(SANITIZED_FLOORS) fuzz))$$' --exclude '/Invariance\.'
 	@tools/fuzz.sh 5
-	@build/clang-asan/tests/campaign/mutation_campaign 500 tests/data/models
 
 .PHONY: fuzz mutate coverage
 SECONDS := 60
@@ -103,9 +99,10 @@ arm-sysroot:
 	@tools/make_arm_sysroot.sh
 
 .PHONY: ci-short
-ci-short: format-check loc clang models-test ## what CI runs after make test
-	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/clang
-	@$(MAKE) --no-print-directory asan-short
+ci-short: format-check loc ## what CI runs after make test
+	@$(MAKE) --no-print-directory clang-asan-short
+	@$(MAKE) --no-print-directory mutate N=500
+	@$(MAKE) --no-print-directory tsan-short
 	@$(MAKE) --no-print-directory test-arm-short
 
 .PHONY: format format-check lint loc

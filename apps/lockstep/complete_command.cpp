@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <memory>
+#include <new>
 #include <variant>
 
 #include "answer.h"
@@ -86,7 +87,7 @@ class LineServer {
       while (n_running_ >= parallel_) step();
     });
     while (n_running_ > 0) step();
-    return interrupted() ? kExitInterrupted : status_;
+    return interrupted() ? signal_status() : status_;
   }
 
  private:
@@ -104,19 +105,31 @@ class LineServer {
       const Request request = parse_request(line, defaults_, loaded_.engine->tokenizer());
       const engine::GenerateOptions options = served_options(request.settings, *loaded_.engine);
       const auto watcher = std::make_shared<AnswerWatcher>(loaded_.engine->tokenizer(), options.stop);
-      ++n_running_;
       scheduler_.submit({request.prompt, options, [watcher](TokenId id) { return watcher->next(id); },
                          [this, &slot, request, options](const std::variant<Generated, Error>& result) {
                            --n_running_;
-                           slot = std::holds_alternative<Error>(result)
-                                      ? failure(std::get<Error>(result))
-                                      : writer_.answer(std::get<Generated>(result), request.prompt, options);
+                           slot = answer(result, request.prompt, options);
                          }});
+      ++n_running_;
     } catch (const Error& error) {
       slot = failure(error);
+    } catch (const std::bad_alloc&) {
+      slot = failure(out_of_memory());
     }
     if (n_running_ == 0) step();
   }
+
+  Json answer(const std::variant<Generated, Error>& result, std::span<const TokenId> prompt,
+              const engine::GenerateOptions& options) {
+    if (const Error* error = std::get_if<Error>(&result)) return failure(*error);
+    try {
+      return writer_.answer(std::get<Generated>(result), prompt, options);
+    } catch (const std::bad_alloc&) {
+      return failure(out_of_memory());
+    }
+  }
+
+  static Error out_of_memory() { return {ErrorCode::kNoMemory, "not enough memory for this request"}; }
 
   Json failure(const Error& error) {
     status_ = kExitFailed;
@@ -135,10 +148,6 @@ class LineServer {
   int status_ = kExitDone;
 };
 
-int exit_status() {
-  return interrupted() ? kExitInterrupted : kExitDone;
-}
-
 // The text as it comes, and a line of statistics.
 int stream(Completer& completer, const Request& request, const engine::GenerateOptions& options, Output& output) {
   TextOutput text(output);
@@ -148,7 +157,7 @@ int stream(Completer& completer, const Request& request, const engine::GenerateO
   if (output.inside_line()) print_line_end();
   print_warnings(completer.tokenizer());
   print_note(statistics_line(generated, request.prompt.size()));
-  return exit_status();
+  return signal_status();
 }
 
 void check(const CompleteOptions& options, const GenerationSettings& settings) {
@@ -179,7 +188,7 @@ int run_complete(CompleteOptions& options, Output& output) {
   const Generated generated = completer.generate(request.prompt, generate);
   output.write_line(AnswerWriter(loaded).answer(generated, request.prompt, generate));
   print_warnings(tokenizer);
-  return exit_status();
+  return signal_status();
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "interrupt.h"
+#include "out_of_memory.h"
 #include "program.h"
 
 int main(int argc, char** argv) {
   lockstep::install_signal_handlers();
+  lockstep::install_out_of_memory_handler();
   return lockstep::run_program(argc, argv, stdout);
 }

@@ -24,6 +24,7 @@ File File::open_for_reading(const std::filesystem::path& path) {
   if (path.empty()) fail(ErrorCode::kNotFound, "empty file name");
   if (path.native().find('\0') != std::string::npos)
     fail(ErrorCode::kNotFound, "{}: file name with a NUL byte", shown(path));
+  std::filesystem::path name = path;  // before there is a descriptor that a failing copy would lose
   // O_NONBLOCK: a FIFO without a writer must not hang; it has no effect on the regular files we go on with.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
@@ -35,7 +36,7 @@ File File::open_for_reading(const std::filesystem::path& path) {
     ::close(descriptor);
     fail(ErrorCode::kBadFile, "{}: not a regular file", shown(path));
   }
-  return File(descriptor, static_cast<uint64_t>(status.st_size), path);
+  return File(descriptor, static_cast<uint64_t>(status.st_size), std::move(name));
 }
 
 File::File(int descriptor, uint64_t size, std::filesystem::path path)

@@ -46,13 +46,22 @@ LockstepBytes bytes_of(std::string_view text) {
   }
 }
 
+// What the other side of the bridge gave, to be given back.
+struct Result {
+  LockstepBytes bytes = {nullptr, 0};
+
+  Result() = default;
+  ~Result() { lockstep_template_free(bytes); }
+  Result(const Result&) = delete;
+  Result& operator=(const Result&) = delete;
+};
+
 }  // namespace
 
 std::string ChatTemplate::render(std::string_view variables, std::string_view now) const {
-  LockstepBytes result = {nullptr, 0};
-  const int32_t status = lockstep_template_render(bytes_of(source_), bytes_of(variables), bytes_of(now), &result);
-  std::string text(reinterpret_cast<const char*>(result.data), result.size);
-  lockstep_template_free(result);
+  Result result;
+  const int32_t status = lockstep_template_render(bytes_of(source_), bytes_of(variables), bytes_of(now), &result.bytes);
+  const std::string text(reinterpret_cast<const char*>(result.bytes.data), result.bytes.size);
   if (status != kRendered) report(status, text);
   return text;
 }

@@ -1,6 +1,7 @@
 #include "engine/scheduler.h"
 
 #include <algorithm>
+#include <new>
 
 namespace lockstep::engine {
 
@@ -8,6 +9,19 @@ Scheduler::Scheduler(Engine& engine, int64_t n_slots) : engine_(engine) {
   if (n_slots < 1 || n_slots > engine.max_logits())
     fail(ErrorCode::kBadRequest, "parallel {}: expected 1 to {}", n_slots, engine.max_logits());
   for (int64_t i = 0; i < n_slots; ++i) slots_.push_back({std::make_unique<Session>(engine), {}, nullptr, 0});
+}
+
+// A step of one request: what goes wrong, also that there is no memory for it, ends this one alone. What a receiver
+// throws is not the request's, and goes to whoever called step().
+template <typename Step>
+void Scheduler::attempt(Slot& slot, const Step& step) {
+  try {
+    step();
+  } catch (const Error& error) {
+    abandon(slot, error);
+  } catch (const std::bad_alloc&) {
+    abandon(slot, Error(ErrorCode::kNoMemory, "not enough memory for this request"));
+  }
 }
 
 // The free slot whose timeline has the longest beginning in common with the prompt.
@@ -31,12 +45,10 @@ void Scheduler::admit() {
     if (slot == nullptr) return;
     slot->request = std::move(waiting_.front());
     waiting_.pop_front();
-    try {
+    attempt(*slot, [&] {
       slot->generation = std::make_unique<Generation>(*slot->session, engine_, slot->request.prompt,
                                                       slot->request.options, slot->request.on_token);
-    } catch (const Error& error) {
-      abandon(*slot, error);
-    }
+    });
   }
 }
 
@@ -49,12 +61,10 @@ void Scheduler::fill_batch() {
       if (!slot.busy() || (slot.session->n_pending() == 1) != decoding) continue;
       const int64_t n = std::min(slot.session->n_pending(), engine_.max_batch() - static_cast<int64_t>(rows_.size()));
       if (n <= 0) continue;
-      try {
+      attempt(slot, [&] {
         slot.session->add_rows(n, rows_);
         slot.n_rows = n;
-      } catch (const Error& error) {
-        abandon(slot, error);  // no memory for its next block: only this one fails
-      }
+      });
     }
   }
 }
@@ -78,12 +88,10 @@ void Scheduler::compute_batch() {
 void Scheduler::compute_one_by_one() {
   for (Slot& slot : slots_) {
     if (slot.n_rows == 0) continue;
-    try {
+    attempt(slot, [&] {
       slot.session->compute_pending();
       if (slot.busy()) slot.generation->advance();
-    } catch (const Error& error) {
-      abandon(slot, error);
-    }
+    });
     slot.n_rows = 0;
     if (slot.busy() && slot.generation->done()) finish(slot);
   }
@@ -102,12 +110,8 @@ bool Scheduler::step() {
   }
   for (Slot& slot : slots_) {
     if (!slot.busy() || slot.session->n_pending() > 0) continue;
-    try {
-      slot.generation->advance();
-      if (slot.generation->done()) finish(slot);
-    } catch (const Error& error) {
-      abandon(slot, error);
-    }
+    attempt(slot, [&] { slot.generation->advance(); });
+    if (slot.busy() && slot.generation->done()) finish(slot);
   }
   return true;
 }

@@ -49,6 +49,8 @@ class Scheduler {
     [[nodiscard]] bool busy() const { return generation != nullptr; }
   };
 
+  template <typename Step>
+  static void attempt(Slot& slot, const Step& step);
   void admit();
   Slot* best_free_slot(std::span<const TokenId> prompt);
   void fill_batch();

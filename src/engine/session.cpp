@@ -59,9 +59,9 @@ void Session::add_rows(int64_t n, std::vector<model::BatchRow>& rows, bool all) 
 }
 
 void Session::commit(int64_t n, std::span<const float> logits, int64_t logits_row) {
-  cache_.set_length(cache_.length() + n);
   const auto begin = pending_.begin() + n_taken_;
   tokens_.insert(tokens_.end(), begin, begin + n);
+  cache_.set_length(cache_.length() + n);
   n_taken_ += n;
   if (n_pending() > 0) return;
   const auto n_vocab = static_cast<size_t>(engine_.n_vocab());

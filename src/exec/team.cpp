@@ -61,15 +61,19 @@ Team::Team(int n_members)
     }
   } catch (const std::system_error&) {
     const size_t started = threads_.size();
-    stopping_.store(true, std::memory_order_relaxed);
-    start_.fetch_add(1, std::memory_order_release);
-    parking_.wake_all(start_);
-    for (std::thread& thread : threads_) thread.join();
+    stop();
     fail(ErrorCode::kNoMemory, "threads {}: the system lets only {} be started", n_members, started + 1);
+  } catch (...) {  // no memory for a thread's own state
+    stop();
+    throw;
   }
 }
 
 Team::~Team() {
+  stop();
+}
+
+void Team::stop() noexcept {
   stopping_.store(true, std::memory_order_relaxed);
   start_.fetch_add(1, std::memory_order_release);
   parking_.wake_all(start_);

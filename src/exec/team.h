@@ -73,6 +73,7 @@ class Team {
 
   void run_erased(Program program, void* context) noexcept;
   void work(int index, int cpu) noexcept;
+  void stop() noexcept;
   void meet() noexcept;
   void wait_while(const std::atomic<int>& value, int old) noexcept;
 

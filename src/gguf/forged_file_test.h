@@ -14,19 +14,13 @@
 #include <vector>
 
 #include "base/error.h"
+#include "forge/sanitized.h"
 #include "gguf/metadata.h"
 #include "gguf/model_file.h"
 
 namespace lockstep::gguf {
 
-// Sanitizers multiply time and memory, so limits on these are not tested then.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-inline constexpr bool kSanitized = false;
-#endif
+using lockstep::kSanitized;
 
 inline std::filesystem::path forged_path(std::string_view name) {
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();

@@ -2,74 +2,20 @@
 // own.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include "engine/generate.h"
 #include "engine/scheduler.h"
+#include "forge/counting_allocator.h"
 #include "forge/load_engine.h"
 #include "steps/decoding.h"
-
-namespace {
-
-std::atomic<int64_t> n_allocations{0};
-
-void* counted_allocation(std::size_t size, std::size_t alignment) {
-  n_allocations.fetch_add(1, std::memory_order_relaxed);
-  const std::size_t room = (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
-  void* memory = std::aligned_alloc(alignment, room);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return counted_allocation(size, alignof(std::max_align_t));
-}
-void* operator new[](std::size_t size) {
-  return counted_allocation(size, alignof(std::max_align_t));
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return counted_allocation(size, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return counted_allocation(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
 
 namespace lockstep::steps {
 namespace {
 
 template <typename Action>
 int64_t allocations_of(Action&& action) {
-  const int64_t before = n_allocations.load();
+  const int64_t before = forge::allocation_counts.made.load();
   action();
-  return n_allocations.load() - before;
+  return forge::allocation_counts.made.load() - before;
 }
 
 TEST(Allocations, AreCounted) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/cpu.h"
+#include "base/memory.h"
 #include "commands.h"
 #include "doctor_machine.h"
 #include "exit_status.h"
@@ -87,8 +88,8 @@ ModelNeeds needs_of(const ModelOptions& options) {
   const gguf::ModelFile file = gguf::ModelFile::open(path);
   const ModelMemory memory = measure_memory(file);
   const uint64_t elements = memory.kv_elements_per_token.value_or(0);
-  return {path.string(), memory.weights, kv_bytes(elements).f16,
-          meminfo_bytes(system_file("/proc/meminfo"), "MemAvailable").value_or(0)};
+  const std::optional<MemoryRoom> room = memory_room();
+  return {path.string(), memory.weights, kv_bytes(elements).f16, room ? room->bytes : 0};
 }
 
 Report examine(const DoctorOptions& options) {

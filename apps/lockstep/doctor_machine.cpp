@@ -112,10 +112,6 @@ std::optional<uint64_t> huge_page_bytes(std::string_view smaps, uint64_t address
   return std::nullopt;
 }
 
-std::optional<uint64_t> meminfo_bytes(std::string_view meminfo, std::string_view field) {
-  return kilobytes(meminfo, field);
-}
-
 ThreadPlan thread_plan() {
   const int threads = usable_cpus();
   const int allowed = affinity_cpus();

@@ -20,9 +20,6 @@ namespace lockstep {
 // AnonHugePages in bytes of the mapping of /proc/self/smaps that `address` is in; nothing when there is none.
 [[nodiscard]] std::optional<uint64_t> huge_page_bytes(std::string_view smaps, uint64_t address);
 
-// A field of /proc/meminfo in bytes.
-[[nodiscard]] std::optional<uint64_t> meminfo_bytes(std::string_view meminfo, std::string_view field);
-
 struct ThreadPlan {
   int decode;
   int prefill;

@@ -38,12 +38,6 @@ TEST(DoctorMachine, FindsHugePagesOfTheMappingThatHoldsAnAddress) {
   EXPECT_EQ(huge_page_bytes(smaps, 0x8f0000), std::nullopt);
 }
 
-TEST(DoctorMachine, ReadsMemoryFieldsInBytes) {
-  const std::string meminfo = "MemTotal:       24000000 kB\nMemFree: 5 kB\nMemAvailable:   12 kB\n";
-  EXPECT_EQ(meminfo_bytes(meminfo, "MemAvailable"), 12u * 1024);
-  EXPECT_EQ(meminfo_bytes(meminfo, "Available"), std::nullopt);
-}
-
 TEST(DoctorMachine, PlansAtLeastOneThreadAndSaysWhy) {
   const ThreadPlan plan = thread_plan();
   EXPECT_GE(plan.decode, 1);

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/memory.h"
 
 namespace lockstep {
 namespace {
@@ -13,10 +14,22 @@ namespace {
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 
+// The system promises memory that it does not have and kills whoever then uses it. Smaller regions are not worth the
+// question, which reads some small files.
+void refuse_what_cannot_fit(uint64_t bytes, std::string_view purpose) {
+  constexpr uint64_t kWorthAsking = uint64_t{1} << 20;
+  if (bytes < kWorthAsking) return;
+  const std::optional<MemoryRoom> room = memory_room();
+  if (!room || bytes <= room->bytes) return;
+  fail(ErrorCode::kNoMemory, "no memory for {}: {} bytes wanted, {} has {} left", purpose, bytes, room->of,
+       room->bytes);
+}
+
 }  // namespace
 
 Buffer::Buffer(uint64_t bytes, std::string_view purpose) : size_(bytes) {
   if (bytes == 0) return;
+  refuse_what_cannot_fit(bytes, purpose);
   const bool huge = bytes >= kHugePage;
   // A huge page must begin at a multiple of its size: map one more than needed and begin inside.
   const auto rounded = checked_round_up(bytes, kPage);

@@ -12,7 +12,7 @@ class Buffer {
  public:
   Buffer() = default;
   // `bytes` zeroed bytes, aligned to 64 at least (2 MiB for regions of that size). Error kNoMemory naming `purpose` and
-  // the bytes wanted.
+  // the bytes wanted, also for what the machine or a control group has no room for (base/memory.h).
   Buffer(uint64_t bytes, std::string_view purpose);
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;

@@ -1,5 +1,5 @@
-// Control-C: the first one lets the program end in order after its current step, the second one ends it at once. POSIX
-// signals are handled here and nowhere else.
+// Signals that end the program: Control-C, SIGTERM, and SIGHUP of a terminal that goes away. The first one lets it end
+// in order after its current step, the second one ends it at once. POSIX signals are handled here and nowhere else.
 #pragma once
 
 #include <exception>
@@ -12,18 +12,28 @@ class Interrupted : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
 };
 
-// SIGINT sets a flag; SIGPIPE is ignored, so that a closed pipe is an error of the write. Once per program.
+// The signals set a flag, unless the caller has them ignored; SIGPIPE is ignored, so that a closed pipe is an error of
+// the write. Once per program.
 void install_signal_handlers();
 
 [[nodiscard]] bool interrupted() noexcept;
 
-// The interrupt was heard: the program goes on, and the next one is a first one again.
+// Interrupted by something else than Control-C: what can go on after Control-C, a conversation, cannot now.
+[[nodiscard]] bool must_leave() noexcept;
+
+// The exit status that says so: 128 and the signal's number, 130 for Control-C; kExitDone when there was none.
+[[nodiscard]] int signal_status() noexcept;
+
+// Says on standard error which signal it was.
+void print_signal() noexcept;
+
+// Control-C was heard: the program goes on, and the next one is a first one again. Other signals stay.
 void forget_interrupt() noexcept;
 
 // Throws Interrupted when interrupted().
 void stop_if_interrupted();
 
-// While one exists the program waits for input and has nothing to finish: SIGINT ends it at once, with status 130.
+// While one exists the program waits for input and has nothing to finish: a signal ends it at once.
 class WaitingForInput {
  public:
   WaitingForInput() noexcept;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "interrupt.h"
 #include "terminal.h"
 
 namespace lockstep {
@@ -73,7 +74,11 @@ LineEditor::Outcome LineEditor::read(const std::string& prompt, std::string& lin
   impl_->given_up = false;
   line.clear();
   int n_bytes = 0;
-  const char* text = el_gets(impl_->edit, &n_bytes);
+  const char* text = nullptr;
+  {
+    const WaitingForInput waiting;
+    text = el_gets(impl_->edit, &n_bytes);
+  }
   if (text != nullptr && n_bytes > 0) line.assign(text, static_cast<size_t>(n_bytes));
   if (impl_->given_up) {
     std::fputs("\n", impl_->screen);

@@ -135,14 +135,17 @@ int run_program(int argc, const char* const* argv, std::FILE* out) {
   try {
     const int status = run_command_line(arguments, output);
     output.flush();
+    if (interrupted()) print_signal();
     return status;
   } catch (const Interrupted&) {
-    print_note("interrupted");
-    return kExitInterrupted;
+    print_signal();
+    return signal_status();
   } catch (const ClosedPipe&) {
     return kExitFailed;
   } catch (const std::exception& error) {
-    return report(error, wants_json(), output);
+    const int status = report(error, wants_json(), output);
+    // Without its terminal the program cannot write either.
+    return must_leave() ? signal_status() : status;
   }
 }
 

@@ -108,7 +108,7 @@ int serve_lines(Output& output, const std::function<Json(std::string_view)>& ans
     }
   };
   for_each_input_line([&](std::string_view line) { output.write_line(answer_or_error(line)); });
-  return interrupted() ? kExitInterrupted : status;
+  return interrupted() ? signal_status() : status;
 }
 
 }  // namespace lockstep

@@ -67,17 +67,13 @@ void take_up(ChatPartner& partner, const RunOptions& options) {
   if (!options.system.empty()) partner.conversation().set_system(options.system);
 }
 
-int exit_status() {
-  return interrupted() ? kExitInterrupted : kExitDone;
-}
-
 int answer_for_people(ChatPartner& partner, const std::string& message, const RunOptions& options, Output& output) {
   RunScreen screen(output);
   const ChatAnswer answer = partner.ask(message, [&](std::string_view text) { screen.show(text); });
   screen.end_text();
   if (!options.session.empty()) partner.save(options.session);
   screen.say_about(answer, partner.loaded().engine->ctx_size());
-  return exit_status();
+  return signal_status();
 }
 
 // Events, one line each: the text as it comes, then all about the answer.
@@ -94,7 +90,7 @@ int answer_as_json(ChatPartner& partner, const std::string& message, const RunOp
   done["n_dropped_turns"] = answer.next.n_dropped;
   output.write_line(done);
   for (const std::string& warning : answer.next.prompt.warnings) print_warning(warning);
-  return exit_status();
+  return signal_status();
 }
 
 int converse(ChatPartner& partner, const RunOptions& options, Output& output) {

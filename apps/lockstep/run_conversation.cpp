@@ -19,12 +19,14 @@ class RunLoop {
       : partner_(partner), screen_(screen), session_file_(session_file), commands_(partner, screen, session_file) {}
 
   int run() {
-    while (const std::optional<std::string> message = read_message()) {
+    while (!must_leave()) {
+      const std::optional<std::string> message = read_message();
+      if (!message) break;
       if (message->find_first_not_of(" \t\r\n") == message->npos) continue;
       if (serve(*message) == RunNext::kLeave) break;
     }
     save(true);
-    return status_;
+    return must_leave() ? signal_status() : status_;
   }
 
  private:

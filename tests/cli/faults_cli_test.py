@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""Signals at any time, a terminal that goes away, disks that are full, a model file that changes: a message and a status
+of the program's own, and the files of before."""
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import random
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import termios
+import time
+
+import lockstep_program
+from lockstep_program import DONE, FAILED, MODEL, PROGRAM, TIMEOUT_S, ProgramTest, run, start
+
+SLOW = ("--isa", "scalar", "--compute", "exact", "-t", "1", "--ignore-eos", "--temp", "0")
+BY_SIGNAL = 128
+MESSAGES = {signal.SIGINT: b"lockstep: interrupted", signal.SIGTERM: b"lockstep: ended by SIGTERM",
+            signal.SIGHUP: b"lockstep: ended: the terminal is gone"}
+
+
+class FaultsTest(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.session = self.folder / "session"
+
+    def wait_for_handlers(self, process):
+        """Before main() every program dies of a signal."""
+        end = time.monotonic() + TIMEOUT_S
+        while time.monotonic() < end:
+            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+            caught = int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16)
+            if caught & (1 << (signal.SIGHUP - 1)) or "zombie" in status:
+                return
+            time.sleep(0.001)
+        self.fail("the signal handlers are not installed")
+
+    def ask(self, question="And then?"):
+        """One more turn of the conversation on disk, done."""
+        return run("run", MODEL, question, "-n", "4", "--session", self.session, *SLOW)
+
+
+class Signals(FaultsTest):
+    def expect_orderly_end(self, arguments, number, delay, stdin=b""):
+        process = start(*arguments)
+        self.wait_for_handlers(process)
+        process.stdin.write(stdin)
+        process.stdin.flush()
+        time.sleep(delay)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=TIMEOUT_S)
+        self.assertIn(process.returncode, (DONE, BY_SIGNAL + number), errors)
+        if process.returncode != DONE:
+            self.assertIn(MESSAGES[number], errors)
+        return process.returncode
+
+    def test_at_any_time_end_the_program_with_a_message_and_their_status(self):
+        seed = random.randrange(2**32)
+        chance = random.Random(seed)
+        request = b'{"text":"Once upon a time","n_predict":40}\n' * 5
+        commands = ((["complete", MODEL, "Once upon", "-n", "200", *SLOW], b""),
+                    (["complete", MODEL, "Once upon", "-n", "100", "--json", *SLOW], b""),
+                    (["complete", MODEL, "--stdin-jsonl", "--parallel", "2", *SLOW], request),
+                    (["run", MODEL, "Once upon", "-n", "200", "--json", *SLOW], b""))
+        n_ended = 0
+        for round_ in range(12):
+            for arguments, stdin in commands:
+                number = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)[round_ % 3]
+                with self.subTest(seed=seed, round=round_, arguments=arguments, number=number):
+                    n_ended += self.expect_orderly_end(arguments, number, chance.uniform(0, 0.3), stdin) != DONE
+        self.assertGreater(n_ended, 12)
+
+    def test_leave_a_session_file_of_before_or_after_and_nothing_else(self):
+        seed = random.randrange(2**32)
+        chance = random.Random(seed)
+        self.expect_done(self.ask("First?"))
+        turns = 1
+        for round_ in range(15):
+            number = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)[round_ % 3]
+            with self.subTest(seed=seed, round=round_):
+                before = self.session.read_bytes()
+                arguments = ["run", MODEL, "More?", "-n", "30", "--session", self.session, *SLOW]
+                self.expect_orderly_end(arguments, number, chance.uniform(0, 0.25))
+                self.assertEqual(os.listdir(self.folder), ["session"])
+                if self.session.read_bytes() != before:
+                    turns += 1
+        # Whatever came of it is a conversation that goes on.
+        self.expect_done(self.ask())
+        self.assertEqual(self.session.read_bytes().count(b'"role":"user"'), turns + 1)
+
+    def test_that_the_caller_has_ignored_stay_ignored(self):
+        """nohup: the answer goes on."""
+        def ignore():
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        process = start("complete", MODEL, "Once upon", "-n", "30", *SLOW, preexec_fn=ignore)
+        process.stdout.read(1)
+        process.send_signal(signal.SIGHUP)
+        _, errors = process.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(process.returncode, DONE, errors)
+        self.assertIn(b"generated 30 tokens", errors)
+
+
+class Terminals(FaultsTest):
+    """The other end of a pseudo-terminal is closed: SIGHUP, and errors of every read and write."""
+
+    def start_in_terminal(self, *arguments, ignores_signal=False):
+        outer, inner = pty.openpty()
+
+        def own_the_terminal():
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+            if ignores_signal:
+                signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+        process = subprocess.Popen([PROGRAM, *map(str, arguments)], stdin=inner, stdout=inner, stderr=inner,
+                                   env={**os.environ, "TERM": "dumb"}, preexec_fn=own_the_terminal)
+        os.close(inner)
+        return process, outer
+
+    def read_until(self, outer, text):
+        seen = b""
+        while text not in seen:
+            seen += os.read(outer, 4096)
+        return seen
+
+    def test_that_go_away_end_the_conversation_and_leave_its_file(self):
+        for ignores_signal, statuses in ((False, (BY_SIGNAL + signal.SIGHUP,)), (True, (DONE, FAILED))):
+            for in_answer in (False, True):
+                with self.subTest(ignores_signal=ignores_signal, in_answer=in_answer):
+                    self.session.unlink(missing_ok=True)
+                    process, outer = self.start_in_terminal("run", MODEL, "--session", self.session, *SLOW,
+                                                            ignores_signal=ignores_signal)
+                    self.addCleanup(process.kill)
+                    self.read_until(outer, b">>>")
+                    os.write(outer, b"/set n_predict 3\n")
+                    self.read_until(outer, b"is set")
+                    os.write(outer, b"What is a river?\n")
+                    self.read_until(outer, b"generated 3")
+                    if in_answer:
+                        os.write(outer, b"/set n_predict 400\nAnd the sea?\n")
+                        self.read_until(outer, b"sea?")
+                        time.sleep(0.2)
+                    os.close(outer)
+                    self.assertIn(process.wait(TIMEOUT_S), statuses)
+                    self.assertIn(b"What is a river?", self.session.read_bytes())
+                    self.assertEqual(os.listdir(self.folder), ["session"])
+                    self.expect_done(self.ask())
+
+
+class Disks(FaultsTest):
+    def test_that_are_full_leave_the_old_session(self):
+        """A small file system of its own."""
+        small = self.folder / "small"
+        small.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", small], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("no file system can be mounted here")
+        self.addCleanup(subprocess.run, ["umount", small], check=True)
+        self.session = small / "session"
+        self.expect_done(self.ask("First?"))
+        saved = self.session.read_bytes()
+        (small / "filler").write_bytes(b"x" * (1024 * 1024 - len(saved) - len(saved) % 4096 - 4 * 4096))
+        process = self.ask("word " * 200)
+        self.assertEqual(process.returncode, FAILED, process.stderr_bytes)
+        self.assertRegex(process.stderr_bytes, rb"lockstep: error: .*session: No space left on device")
+        self.assertEqual(self.session.read_bytes(), saved)
+        self.assertEqual(sorted(os.listdir(small)), ["filler", "session"])
+        (small / "filler").unlink()
+        self.expect_done(self.ask())
+
+    def test_a_device_is_no_place_for_a_session(self):
+        for place in ("/dev/full", "/dev/null"):
+            process = run("run", MODEL, "a", "-n", "1", "--session", place)
+            self.expect_error(process, FAILED, place, "not a regular file")
+
+
+class ChangingModels(FaultsTest):
+    """B12: weights are in memory, so a file that is cut, replaced or removed later changes no answer."""
+
+    def setUp(self):
+        super().setUp()
+        self.model = self.folder / "model.gguf"
+        shutil.copy(MODEL, self.model)
+
+    CHANGES = {"cut": lambda path: os.truncate(path, path.stat().st_size // 2), "replaced": lambda path: path.write_text("no model"),
+               "removed": lambda path: path.unlink()}
+
+    def test_an_answer_goes_on_and_the_next_is_the_same(self):
+        request = b'{"text":"Once upon","n_predict":5,"seed":1}\n'
+        for name, change in self.CHANGES.items():
+            with self.subTest(change=name):
+                shutil.copy(MODEL, self.model)
+                process = start("complete", self.model, "--stdin-jsonl", *SLOW)
+                process.stdin.write(request)
+                process.stdin.flush()
+                first = json.loads(process.stdout.readline())
+                change(self.model)
+                rest, errors = process.communicate(request * 2, timeout=TIMEOUT_S)
+                self.assertEqual(process.returncode, DONE, errors)
+                for answer in map(json.loads, rest.splitlines()):
+                    self.assertEqual((answer["ids"], answer["receipt"]), (first["ids"], first["receipt"]))
+                self.assertEqual(len(rest.splitlines()), 2)
+
+    def test_a_change_before_the_first_answer_is_no_other_receipt(self):
+        whole = self.json_of("complete", MODEL, "Once upon", "-n", "100", "--json", *SLOW, "--seed", "1")
+        process = start("complete", self.model, "Once upon", "-n", "100", *SLOW, "--seed", "1", "--json")
+        time.sleep(0.3)
+        self.model.unlink()
+        out, errors = process.communicate(timeout=TIMEOUT_S)
+        if process.returncode == FAILED:  # it was not even read
+            return
+        self.assertEqual(json.loads(out)["receipt"], whole["receipt"], errors)
+
+
+if __name__ == "__main__":
+    lockstep_program.main()

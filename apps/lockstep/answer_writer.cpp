@@ -8,7 +8,6 @@ namespace lockstep {
 Json AnswerWriter::answer(const engine::Generated& generated, std::span<const tokenizer::TokenId> prompt,
                           const engine::GenerateOptions& options) {
   Json result = answer_json(generated, prompt, loaded_.engine->tokenizer(), loaded_.load_ms, options.stop);
-  if (model_receipt_.is_null()) model_receipt_ = model_receipt(loaded_.path, *loaded_.engine);
   result["receipt"] = request_receipt(model_receipt_, options);
   return result;
 }

@@ -11,14 +11,15 @@ namespace lockstep {
 
 class AnswerWriter {
  public:
-  explicit AnswerWriter(const LoadedModel& loaded) : loaded_(loaded) {}
+  explicit AnswerWriter(const LoadedModel& loaded)
+      : loaded_(loaded), model_receipt_(model_receipt(loaded.file, *loaded.engine)) {}
 
   [[nodiscard]] Json answer(const engine::Generated& generated, std::span<const tokenizer::TokenId> prompt,
                             const engine::GenerateOptions& options);
 
  private:
   const LoadedModel& loaded_;
-  Json model_receipt_;  // null until the first answer
+  Json model_receipt_;
 };
 
 }  // namespace lockstep

@@ -122,14 +122,16 @@ void print_warnings(const model::Model& model) {
 
 LoadedModel load_model(const ModelOptions& options) {
   engine::EngineOptions with_progress = engine_options(options);
-  LoadedModel loaded = {model_path(options), nullptr, 0};
+  LoadedModel loaded = {model_path(options), nullptr, {}, 0};
   ProgressLine line("loading", "MB", kMegabyte);
   with_progress.progress = [&](uint64_t done, uint64_t total) {
     stop_if_interrupted();
     line.update(done, total);
   };
   const auto start = std::chrono::steady_clock::now();
-  loaded.engine = engine::Engine::load(loaded.path, with_progress);
+  const gguf::ModelFile file = gguf::ModelFile::open(loaded.path);
+  loaded.file = file_facts(file);
+  loaded.engine = engine::Engine::load(file, with_progress);
   loaded.load_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   line.clear();
   print_warnings(loaded.engine->model());

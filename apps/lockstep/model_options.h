@@ -9,6 +9,7 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "receipt.h"
 
 namespace lockstep {
 
@@ -49,7 +50,8 @@ void print_warnings(const tokenizer::Tokenizer& tokenizer);
 struct LoadedModel {
   std::filesystem::path path;
   std::unique_ptr<engine::Engine> engine;
-  double load_ms;
+  FileFacts file;
+  double load_ms = 0;
 };
 
 // Loads with a progress line on a terminal. Throws Interrupted when the user gave up.

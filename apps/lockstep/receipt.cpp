@@ -12,9 +12,9 @@ namespace {
 using sampling::SamplingParams;
 using sampling::Stage;
 
-Json template_hash(const gguf::ModelFile& file) {
+std::optional<std::string> template_hash(const gguf::ModelFile& file) {
   const std::string* text = file.metadata().find_string("tokenizer.chat_template");
-  return text == nullptr ? Json() : Json(text_xxh128(*text));
+  return text == nullptr ? std::nullopt : std::optional(text_xxh128(*text));
 }
 
 uint64_t total_bytes(const gguf::ModelFile& file) {
@@ -103,12 +103,15 @@ Json logit_bias_json(const SamplingParams& p) {
 
 }  // namespace
 
-Json model_receipt(const std::filesystem::path& path, const engine::Engine& engine) {
-  const gguf::ModelFile file = gguf::ModelFile::open(path);
+FileFacts file_facts(const gguf::ModelFile& file) {
+  return {total_bytes(file), file.tensors().size(), template_hash(file)};
+}
+
+Json model_receipt(const FileFacts& file, const engine::Engine& engine) {
   const model::Model& model = engine.model();
-  return {{"model", {{"tree_xxh128", model.weights.tree_hash}, {"bytes", total_bytes(file)}}},
-          {"template_xxh128", template_hash(file)},
-          {"n_tensors", file.tensors().size()},
+  return {{"model", {{"tree_xxh128", model.weights.tree_hash}, {"bytes", file.bytes}}},
+          {"template_xxh128", file.template_xxh128 ? Json(*file.template_xxh128) : Json()},
+          {"n_tensors", file.n_tensors},
           {"isa", model.kernels->isa},
           {"compute", model.compute == model::Compute::kFast ? "fast" : "exact"},
           {"kv_type", kernels::to_string(model.cache_type)},

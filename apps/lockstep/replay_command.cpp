@@ -110,7 +110,7 @@ Verdict replay(ModelInMode& model, const Json& answer) {
   });
   stop_if_interrupted();
   const Json again = answer_json(generated, recording.prompt, loaded.engine->tokenizer(), loaded.load_ms);
-  const RecordedModel here = recorded_model(request_receipt(model_receipt(loaded.path, *loaded.engine), options));
+  const RecordedModel here = recorded_model(request_receipt(model_receipt(loaded.file, *loaded.engine), options));
   return {first_difference(recording, again), recording.ids.size(), differences(recording.model, here), recording.model,
           here};
 }

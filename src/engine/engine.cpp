@@ -39,7 +39,10 @@ int thread_count(int wanted) {
 }  // namespace
 
 std::unique_ptr<Engine> Engine::load(const std::filesystem::path& path, const EngineOptions& options) {
-  const gguf::ModelFile file = gguf::ModelFile::open(path);
+  return load(gguf::ModelFile::open(path), options);
+}
+
+std::unique_ptr<Engine> Engine::load(const gguf::ModelFile& file, const EngineOptions& options) {
   return std::unique_ptr<Engine>(new Engine(file, options));
 }
 

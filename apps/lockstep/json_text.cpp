@@ -2,6 +2,9 @@
 
 #include <charconv>
 #include <cmath>
+#include <string>
+#include <unordered_set>
+#include <vector>
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -11,16 +14,50 @@ namespace {
 
 constexpr int kMostLevels = 64;
 
+// What the library lets pass: nesting without end, and a field that is there twice, of which it would take one.
+class Strictness {
+ public:
+  void see(int depth, Json::parse_event_t event, const Json& value) {
+    switch (event) {
+      case Json::parse_event_t::object_start:
+        check_depth(depth);
+        fields_.emplace_back();
+        break;
+      case Json::parse_event_t::array_start:
+        check_depth(depth);
+        break;
+      case Json::parse_event_t::object_end:
+        fields_.pop_back();
+        break;
+      case Json::parse_event_t::key: {
+        const auto& name = value.get_ref<const std::string&>();
+        if (!fields_.back().insert(name).second)
+          fail(ErrorCode::kBadRequest, "field {}: it is there twice", printable(name));
+        break;
+      }
+      default:
+        break;
+    }
+  }
+
+ private:
+  static void check_depth(int depth) {
+    if (depth >= kMostLevels) fail(ErrorCode::kBadRequest, "JSON with more than {} levels", kMostLevels);
+  }
+
+  std::vector<std::unordered_set<std::string>> fields_;  // of the objects that are open
+};
+
 }  // namespace
 
 Json parse_json(std::string_view text) {
-  const auto check_depth = [](int depth, Json::parse_event_t event, Json&) {
-    const bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-    if (opens && depth >= kMostLevels) fail(ErrorCode::kBadRequest, "JSON with more than {} levels", kMostLevels);
+  Strictness strictness;
+  const auto see = [&strictness](int depth, Json::parse_event_t event, Json& value) {
+    strictness.see(depth, event, value);
     return true;
   };
   try {
-    return Json::parse(text.begin(), text.end(), check_depth);
+    return Json::parse(text.begin(), text.end(), see);
   } catch (const Json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 1, column 5: ...": the part for people.
     const std::string_view what = error.what();

@@ -11,7 +11,8 @@ namespace lockstep {
 
 using Json = nlohmann::ordered_json;
 
-// `text` is one JSON value. Error kBadRequest for a syntax error, with its place, and for more than 64 levels.
+// `text` is one JSON value. Error kBadRequest for a syntax error, with its place, for more than 64 levels and for a
+// field that an object has twice.
 [[nodiscard]] Json parse_json(std::string_view text);
 
 // One line with its end. A number that is not finite is null, bytes that are not UTF-8 are U+FFFD.

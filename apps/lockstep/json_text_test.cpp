@@ -19,6 +19,19 @@ TEST(JsonText, DeepNestingIsRefusedAndNotFollowed) {
   EXPECT_THROW(static_cast<void>(parse_json(std::string(1000000, '['))), Error);
 }
 
+TEST(JsonText, AFieldThatIsThereTwiceIsRefusedByName) {
+  for (const char* text : {R"({"a":1,"a":1})", R"([{"b":{"a":1,"x":[{"a":1}],"a":2}}])"}) {
+    try {
+      static_cast<void>(parse_json(text));
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadRequest);
+      EXPECT_STREQ(error.what(), "field a: it is there twice");
+    }
+  }
+  EXPECT_EQ(parse_json(R"([{"a":{"a":[{"a":1},{"a":1}]},"b":1},{"a":1}])").size(), 2u);
+}
+
 TEST(JsonText, ASyntaxErrorIsOneLine) {
   for (const char* text : {"", "{", "{\"a\":}", "nul", "{\"a\":1} x", "\"\xff\"", "{\"a\":1e999}"}) {
     try {

@@ -1,31 +1,13 @@
 // bench, roofline and doctor as a script calls them: what comes out on standard output.
 #include <gtest/gtest.h>
 
-#include <memory>
-
 #include "base/file.h"
 #include "forge/tiny_model.h"
 #include "json_text.h"
-#include "program.h"
+#include "program_call_test.h"
 
 namespace lockstep {
 namespace {
-
-struct Outcome {
-  int status;
-  std::string out;
-};
-
-Outcome call(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "lockstep");
-  std::vector<const char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
-  Outcome outcome = {run_program(static_cast<int>(argv.size()), argv.data(), file.get()), ""};
-  std::rewind(file.get());
-  for (int c = std::fgetc(file.get()); c != EOF; c = std::fgetc(file.get())) outcome.out += static_cast<char>(c);
-  return outcome;
-}
 
 std::string tiny_model() {
   const auto path = forge::test_file("tiny.gguf");
@@ -40,7 +22,8 @@ std::vector<std::string> names(const Json& entries) {
 }
 
 TEST(BenchCommand, GivesOneEntryForPrefillAlone) {
-  const Outcome outcome = call({"bench", tiny_model(), "--json", "-r", "1", "-t", "2", "-p", "24", "-n", "0"});
+  const ProgramCall outcome =
+      call_program({"bench", tiny_model(), "--json", "-r", "1", "-t", "2", "-p", "24", "-n", "0"});
   ASSERT_EQ(outcome.status, 0);
   const Json entries = parse_json(outcome.out);
   ASSERT_EQ(entries.size(), 1u);
@@ -58,8 +41,8 @@ TEST(BenchCommand, GivesOneEntryForPrefillAlone) {
 }
 
 TEST(BenchCommand, GivesAnEntryForEachTestDepthAndBatchPrefillFirst) {
-  const Outcome outcome = call({"bench", tiny_model(), "-o", "json", "-r", "1", "-t", "1", "-p", "8", "-n", "4", "-d",
-                                "16,0", "--batch", "1,3"});
+  const ProgramCall outcome = call_program({"bench", tiny_model(), "-o", "json", "-r", "1", "-t", "1", "-p", "8", "-n",
+                                            "4", "-d", "16,0", "--batch", "1,3"});
   ASSERT_EQ(outcome.status, 0);
   const std::vector<std::string> wanted = {"pp8", "pp8@d16", "tg4", "tg4@b3", "tg4@d16", "tg4@d16@b3"};
   EXPECT_EQ(names(parse_json(outcome.out)), wanted);
@@ -67,20 +50,20 @@ TEST(BenchCommand, GivesAnEntryForEachTestDepthAndBatchPrefillFirst) {
 
 TEST(BenchCommand, RefusesWhatDoesNotFit) {
   const std::string model = tiny_model();
-  EXPECT_EQ(call({"bench", model, "--json", "-p", "0", "-n", "0"}).status, 2);
-  EXPECT_EQ(call({"bench", model, "--json", "-p", "1,x"}).status, 2);
-  EXPECT_EQ(call({"bench", model, "--json", "-p", "1,"}).status, 2);
-  EXPECT_EQ(call({"bench", model, "--json", "--batch", "0"}).status, 2);
-  EXPECT_EQ(call({"bench", model, "-o", "xml"}).status, 2);
-  const Outcome too_long = call({"bench", model, "--json", "-p", "4000", "-n", "0", "-d", "97"});
+  EXPECT_EQ(call_program({"bench", model, "--json", "-p", "0", "-n", "0"}).status, 2);
+  EXPECT_EQ(call_program({"bench", model, "--json", "-p", "1,x"}).status, 2);
+  EXPECT_EQ(call_program({"bench", model, "--json", "-p", "1,"}).status, 2);
+  EXPECT_EQ(call_program({"bench", model, "--json", "--batch", "0"}).status, 2);
+  EXPECT_EQ(call_program({"bench", model, "-o", "xml"}).status, 2);
+  const ProgramCall too_long = call_program({"bench", model, "--json", "-p", "4000", "-n", "0", "-d", "97"});
   EXPECT_EQ(too_long.status, 1);
   EXPECT_EQ(parse_json(too_long.out)["error"]["code"], "bad_request");
-  EXPECT_EQ(call({"bench", model, "--json", "-p", "0", "-n", "1", "--batch", "100"}).status, 1);
+  EXPECT_EQ(call_program({"bench", model, "--json", "-p", "0", "-n", "1", "--batch", "100"}).status, 1);
 }
 
 TEST(RooflineCommand, GivesLimitsAndFormats) {
   const std::string csv = forge::test_file("limits.csv").string();
-  const Outcome outcome = call({"roofline", "--json", "--format", "Q4_0,F16", "-t", "2", "--csv", csv});
+  const ProgramCall outcome = call_program({"roofline", "--json", "--format", "Q4_0,F16", "-t", "2", "--csv", csv});
   ASSERT_EQ(outcome.status, 0);
   const Json json = parse_json(outcome.out);
   EXPECT_GT(json["read_gbps"]["1"], 0.0);
@@ -103,12 +86,12 @@ TEST(RooflineCommand, GivesLimitsAndFormats) {
 }
 
 TEST(RooflineCommand, RefusesUnknownFormatsAndSets) {
-  EXPECT_EQ(call({"roofline", "--format", "Q4_0,Q9_9"}).status, 2);
-  EXPECT_EQ(call({"roofline", "--isa", "mmx"}).status, 2);
+  EXPECT_EQ(call_program({"roofline", "--format", "Q4_0,Q9_9"}).status, 2);
+  EXPECT_EQ(call_program({"roofline", "--isa", "mmx"}).status, 2);
 }
 
 TEST(DoctorCommand, ReportsTheMachineAndAPassedSelfTest) {
-  const Outcome outcome = call({"doctor", tiny_model(), "--json"});
+  const ProgramCall outcome = call_program({"doctor", tiny_model(), "--json"});
   ASSERT_EQ(outcome.status, 0);
   const Json json = parse_json(outcome.out);
   EXPECT_FALSE(json["cpu"].get<std::string>().empty());
@@ -123,7 +106,7 @@ TEST(DoctorCommand, ReportsTheMachineAndAPassedSelfTest) {
 }
 
 TEST(DoctorCommand, SaysWhyASetWasChosen) {
-  const Json json = parse_json(call({"doctor", "--json", "--isa", "scalar"}).out);
+  const Json json = parse_json(call_program({"doctor", "--json", "--isa", "scalar"}).out);
   EXPECT_EQ(json["isa"], "scalar");
   EXPECT_EQ(json["why"], "asked for by --isa or LOCKSTEP_ISA");
   EXPECT_FALSE(json.contains("model"));
@@ -131,10 +114,10 @@ TEST(DoctorCommand, SaysWhyASetWasChosen) {
 
 TEST(DoctorCommand, TakesTheSetFromTheEnvironmentUnlessAnOptionNamesOne) {
   ASSERT_EQ(setenv("LOCKSTEP_ISA", "scalar", 1), 0);
-  EXPECT_EQ(parse_json(call({"doctor", "--json"}).out)["isa"], "scalar");
-  EXPECT_NE(parse_json(call({"doctor", "--json", "--isa", "auto"}).out)["isa"], "scalar");
+  EXPECT_EQ(parse_json(call_program({"doctor", "--json"}).out)["isa"], "scalar");
+  EXPECT_NE(parse_json(call_program({"doctor", "--json", "--isa", "auto"}).out)["isa"], "scalar");
   ASSERT_EQ(setenv("LOCKSTEP_ISA", "mmx", 1), 0);
-  EXPECT_EQ(call({"doctor"}).status, 2);
+  EXPECT_EQ(call_program({"doctor"}).status, 2);
   ASSERT_EQ(unsetenv("LOCKSTEP_ISA"), 0);
 }
 

@@ -76,6 +76,46 @@ class Requests(ProgramTest):
                 self.assertEqual(process.returncode, DONE, process.stderr_bytes)
                 self.assertEqual(len(process.stdout_bytes.splitlines()), n_answers)
 
+    def test_a_damaged_line_is_refused_by_field_or_place(self):
+        """B41: what a request may be wrong in, as JSON."""
+        good = b'{"text":"a","n_predict":1,"temp":0}'
+        bad = [
+            (b"{:", "column 2"), (b'{"text":"a",}', "column 13"), (b"[" + good + b"]", "object"), (b'"text"', "object"), (b"null", "object"),
+            (b'{"text":"a","stream":"false"}', "stream"), (b'{"messages":"hi"}', "prompt"), (b'{"text":"a","text":"b"}', "text: it is there twice"),
+            (b'{"text":"a","n_predict":1,"n_predict":2}', "n_predict: it is there twice"), (b'{"text":"\\ud800"}', "surrogate"),
+            (b'{"text":"\\udc00x"}', "surrogate"), (b'{"text":"\xc0\x80"}', "UTF-8"), (b'{"text":"a\x00b"}', "control character"),
+            (b'{"text":"a","n_predict":' + b"9" * 20_000_000 + b"}", "number overflow"), (b'{"text":"a","n_predict":1e5}', "n_predict"),
+            (b'{"text":"a","temp":1e999}', "number overflow"), (b'{"text":"a","":1}', "unknown field"),
+        ]
+        answers = self.answers_of("complete", [good] + [line for line, _ in bad] + [good], status=FAILED)
+        self.assertEqual(answers[0]["ids"], answers[-1]["ids"])
+        for (line, word), answer in zip(bad, answers[1:-1], strict=True):
+            with self.subTest(line=line[:40]):
+                self.assertEqual(answer["error"]["code"], "bad_request")
+                self.assertIn(word, answer["error"]["message"])
+                self.assertLess(len(answer["error"]["message"]), 300)
+
+    def test_what_is_not_offered_is_refused_rather_than_ignored(self):
+        """B40: grammars and schemas; B39: several answers to one request."""
+        fields = ("grammar", "json_schema", "response_format", "guided_json", "tools", "n", "best_of", "stream")
+        answers = self.answers_of("complete", [{"text": "a", field: "x"} for field in fields], status=FAILED)
+        for field, answer in zip(fields, answers, strict=True):
+            self.assertEqual((answer["error"]["code"], field in answer["error"]["message"]), ("bad_request", True), answer)
+        for flag in ("--grammar", "--grammar-file", "-j", "--json-schema"):
+            self.expect_error(run("complete", MODEL, "a", flag, "x"), USAGE, flag)
+
+    def test_seeds_are_64_bits_and_what_is_drawn_can_be_asked_for_again(self):
+        """B35."""
+        def answer(seed):
+            return self.answers_of("complete", [{"text": "a", "n_predict": 8, "temp": 1, "seed": seed}])[0]
+        for seed in (0, 2**32 - 1, 2**63, 2**64 - 1):
+            first, again = answer(seed), answer(seed)
+            self.assertEqual((first["ids"], first["receipt"]["seed"]), (again["ids"], seed))
+        drawn = answer(-1)
+        self.assertEqual(answer(drawn["receipt"]["seed"])["ids"], drawn["ids"])
+        for answer in self.answers_of("complete", [{"text": "a", "seed": seed} for seed in (1.5, "7", -2, 2**64, True, [1])], status=FAILED):
+            self.assertIn("seed", answer["error"]["message"])
+
     def test_bytes_that_are_no_text_are_a_prompt(self):
         answer = self.answers_of("complete", [{"bytes": [104, 0xC3, 0xA9, 0x80], "n_predict": 1}])[0]
         self.assertGreaterEqual(answer["n_prompt"], 1)

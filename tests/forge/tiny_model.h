@@ -115,9 +115,19 @@ class TinyModel {
 
   void write(const std::filesystem::path& path) const {
     gguf::Writer writer;
-    for (const auto& [key, value] : keys_) writer.add(key, value);
-    for (const TinyTensor& t : tensors_) writer.add_tensor(t.name, t.type, t.shape, t.data);
+    add_keys_to(writer);
+    add_tensors_to(writer, 0, n_tensors());
     writer.write(path);
+  }
+
+  // The parts of write(), for files of another form. The tensors' data must outlive the writer.
+  [[nodiscard]] size_t n_tensors() const { return tensors_.size(); }
+  void add_keys_to(gguf::Writer& writer) const {
+    for (const auto& [key, value] : keys_) writer.add(key, value);
+  }
+  void add_tensors_to(gguf::Writer& writer, size_t begin, size_t end) const {
+    for (size_t i = begin; i < end; ++i)
+      writer.add_tensor(tensors_[i].name, tensors_[i].type, tensors_[i].shape, tensors_[i].data);
   }
 
  private:

@@ -136,6 +136,11 @@ bench-limits: deps-build models ## what the limits on hostile files cost honest 
 	@tools/build.sh release limits_bench
 	@build/release/limits_bench $(SMOLLM2)
 
+.PHONY: bench-turns
+bench-turns: deps-build models ## time to the first token, 10th turn of a conversation against the 2nd; fails beyond 1.3 times
+	@tools/build.sh release turns_bench
+	@build/release/turns_bench $(SMOLLM2) $(THREADS)
+
 .PHONY: sampling-data
 sampling-data: ## tests/data/sampling/llama_cpp.jsonl again, from llama.cpp itself
 	@tools/make_peer.sh

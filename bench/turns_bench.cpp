@@ -22,7 +22,7 @@ constexpr int kRuns = 5;
 constexpr int64_t kAnswerTokens = 50;
 constexpr double kLimit = 1.3;
 // With what the template of SmolLM2 puts around it: 20 new tokens.
-constexpr const char* kQuestion = "Please tell me one more thing about the old town";
+constexpr const char* kQuestion = "Tell me one more thing about the town";
 
 struct Turn {
   double first_token_ms;

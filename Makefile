@@ -68,7 +68,7 @@ SANITIZED_FLOORS := base quant gguf tokenizer kernels exec model sampling engine
 clang-asan-short: deps-checks models-test ## the floors below apps with clang and both sanitizers: short tests, and 5 s of every fuzz target
 	@tools/build.sh clang-asan $(addsuffix _test,$(SANITIZED_FLOORS)) fuzz_targets
 	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/clang-asan --labels '^($(subst $() ,|,$(SANITIZED_FLOORS) fuzz))$$' --exclude '/Invariance\.'
-	@tools/fuzz.sh 5
+	@FUZZ_SEED=1 tools/fuzz.sh 5
 
 .PHONY: fuzz mutate coverage
 SECONDS := 60

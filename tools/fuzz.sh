@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs fuzz targets: tools/fuzz.sh SECONDS [NAME...]   (all of tests/fuzz when none is named; FUZZ_JOBS at a time, 2)
+# Runs fuzz targets: tools/fuzz.sh SECONDS [NAME...]   (all of tests/fuzz when none is named; FUZZ_JOBS at a time, 2; FUZZ_SEED for
+# the same beginning every time)
 # New inputs gather in build/fuzz/corpus/NAME; an input that is a finding lands in build/fuzz/findings and fails the run. How often
 # each target ran is added to build/fuzz/executions.tsv (name, executions, seconds, findings), which tools/reliability_report.py
 # adds up.
@@ -16,7 +17,7 @@ fi
 fuzz_one() {
   local name=$1 log=build/fuzz/$1.log status=0 executions
   mkdir -p "build/fuzz/corpus/$name" build/fuzz/findings
-  build/clang-asan/tests/fuzz/"${name}_fuzz" -max_total_time="$FUZZ_SECONDS" -timeout=25 -rss_limit_mb=3072 \
+  build/clang-asan/tests/fuzz/"${name}_fuzz" -seed="${FUZZ_SEED:-0}" -max_total_time="$FUZZ_SECONDS" -timeout=25 -rss_limit_mb=3072 \
     -malloc_limit_mb=1024 -print_final_stats=1 -artifact_prefix="build/fuzz/findings/$name-" \
     "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" >"$log" 2>&1 || status=1
   executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")

@@ -99,10 +99,10 @@ class LogReader {
     const size_t shape = head.rfind(" = {");
     if (type_end == head.npos || shape == head.npos || shape < type_end) return spoil("no type, operation and shape");
     const std::string_view call = trimmed(head.substr(type_end + 1, shape - type_end - 1));
-    entry().name = trimmed(head.substr(0, equals));
+    const auto name = trimmed(head.substr(0, equals));
+    entry().name = name.substr(0, kMostNameBytes);
     entry().op = call.substr(0, call.find('('));
-    if (entry().name.empty() || entry().name.size() > kMostNameBytes || entry().op.empty())
-      return spoil("no name or operation");
+    if (name.empty() || name.size() > kMostNameBytes || entry().op.empty()) return spoil("no name or operation");
     const auto ne = parse_extents(trimmed(head.substr(shape + 3)));
     if (!ne) return spoil("no shape of a tensor");
     entry().ne = *ne;

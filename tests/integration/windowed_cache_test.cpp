@@ -12,8 +12,7 @@ namespace {
 
 using Ids = std::vector<TokenId>;
 
-constexpr int64_t kWindow = 40;  // of tiny gemma3
-constexpr int64_t kBatch = 32;
+constexpr int64_t kBatch = 32;  // the window of tiny gemma3 is 40
 constexpr int64_t kTokens = 1000;
 
 // Five windowed layers, one that is not, one more that is.

@@ -11,7 +11,6 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 import termios
 import time
 
@@ -26,9 +25,7 @@ MESSAGES = {signal.SIGINT: b"lockstep: interrupted", signal.SIGTERM: b"lockstep:
 
 class FaultsTest(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = self.temporary_folder()
         self.session = self.folder / "session"
 
     def wait_for_handlers(self, process):

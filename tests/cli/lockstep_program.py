@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 PROGRAM = os.environ.get("LOCKSTEP_BIN", "")
@@ -33,6 +34,12 @@ def ids_text(ids):
 
 class ProgramTest(unittest.TestCase):
     """Expectations that name what the program said when they fail."""
+
+    def temporary_folder(self):
+        """One that goes with the test."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return pathlib.Path(folder.name)
 
     def expect_done(self, process):
         self.assertEqual(process.returncode, DONE, process.stderr_bytes)

@@ -5,7 +5,6 @@ import json
 import os
 import pathlib
 import shutil
-import tempfile
 
 import lockstep_program
 from lockstep_program import FAILED, MODEL, ProgramTest, run
@@ -13,9 +12,7 @@ from lockstep_program import FAILED, MODEL, ProgramTest, run
 
 class OllamaStore(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.store = pathlib.Path(folder.name)
+        self.store = self.temporary_folder()
         (self.store / "blobs").mkdir()
         layers = [self.layer("model", pathlib.Path(MODEL).read_bytes()), self.layer("template", b"{{ .Prompt }}\x1b"),
                   self.layer("params", b'{"temperature":0.5}')]

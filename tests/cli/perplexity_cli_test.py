@@ -2,8 +2,6 @@
 """`lockstep perplexity`: values, bases, refusals."""
 import json
 import os
-import pathlib
-import tempfile
 
 import lockstep_program
 from lockstep_program import FAILED, MODEL, MODELS, USAGE, ProgramTest, run
@@ -13,9 +11,7 @@ TEXT = " ".join(f"The {i} quick brown foxes jump over {i * 7} lazy dogs." for i 
 
 class Perplexity(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = self.temporary_folder()
         self.base = self.folder / "a.base"
 
     def measure(self, *arguments, model=MODEL):

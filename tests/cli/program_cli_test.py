@@ -2,10 +2,8 @@
 """The program as a whole: help, exit statuses, finding models, closed pipes, full disks, interrupts."""
 import json
 import os
-import pathlib
 import shutil
 import signal
-import tempfile
 
 import lockstep_program
 from lockstep_program import DONE, FAILED, INTERRUPTED, MODEL, PROGRAM, TIMEOUT_S, USAGE, ProgramTest, run, start
@@ -42,9 +40,7 @@ class Help(ProgramTest):
 
 class Models(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = self.temporary_folder()
         self.models = self.folder / "kept"
         self.models.mkdir()
         os.symlink(MODEL, self.models / "tiny.gguf")

@@ -2,8 +2,6 @@
 """`lockstep replay`: recorded answers, other circumstances, damaged recordings."""
 import copy
 import json
-import pathlib
-import tempfile
 
 import lockstep_program
 from lockstep_program import DONE, FAILED, MODEL, MODELS, N_VOCAB, USAGE, ProgramTest, ids_text, run
@@ -13,9 +11,7 @@ OTHER_MODEL = str(MODELS / "mini-llama.Q6_K.gguf")
 
 class Replay(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.file = pathlib.Path(folder.name) / "recorded.jsonl"
+        self.file = self.temporary_folder() / "recorded.jsonl"
 
     def record(self, *arguments):
         return self.json_of("complete", MODEL, "--json", *arguments)

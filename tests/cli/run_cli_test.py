@@ -2,10 +2,8 @@
 """`lockstep run`: one answer, events, stops, sessions on disk, a full context. The conversation is in run_terminal_cli_test.py."""
 import json
 import os
-import pathlib
 import resource
 import signal
-import tempfile
 
 import lockstep_program
 from lockstep_program import DONE, FAILED, INTERRUPTED, MODEL, MODELS, TIMEOUT_S, USAGE, ProgramTest, ids_text, run, start
@@ -15,9 +13,7 @@ GREEDY = ("--temp", "0", "--ignore-eos", "--seed", "1")
 
 class RunTest(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = self.temporary_folder()
 
     def events(self, *arguments, status=DONE, **options):
         """The deltas, joined, and the last event of a run with --json."""

@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 """The conversation of `lockstep run`, typed into a terminal (tmux)."""
-import pathlib
 import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 import time
 import unittest
 
@@ -62,9 +60,7 @@ class Terminal:
 @unittest.skipUnless(shutil.which("tmux"), "tmux is not installed (tools/install_deps.sh tests)")
 class Conversation(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = self.temporary_folder()
 
     def terminal(self, *arguments, environment=()):
         terminal = Terminal(self.folder, ["run", MODEL, *arguments], environment)

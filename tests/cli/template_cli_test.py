@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """lockstep template: chat templates on the command line."""
 import json
-import pathlib
-import tempfile
 import unittest
 
 import lockstep_program
@@ -15,9 +13,7 @@ START, END = 1, 2
 
 class Template(lockstep_program.ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = self.temporary_folder()
         self.chatml = self.file("chatml.jinja", CHATML)
         self.hello = self.file("hello.json", json.dumps(HELLO))
 

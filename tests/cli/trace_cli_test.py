@@ -4,7 +4,6 @@ import array
 import json
 import os
 import pathlib
-import tempfile
 
 import lockstep_program
 from lockstep_program import FAILED, MODEL, MODELS, N_VOCAB, USAGE, ProgramTest, ids_text, run
@@ -24,9 +23,7 @@ def nmse(ours, theirs):
 
 class TraceLogits(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.file = os.path.join(folder.name, "logits.f32")
+        self.file = os.path.join(self.temporary_folder(), "logits.f32")
 
     def test_exact_logits_are_those_of_the_reference(self):
         for name in ("mini-llama.Q4_0", "mini-llama.Q4_K_S", "mini-llama.Q6_K"):

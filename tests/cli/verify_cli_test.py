@@ -4,7 +4,6 @@ import array
 import json
 import os
 import pathlib
-import tempfile
 import unittest
 
 import lockstep_program
@@ -36,9 +35,7 @@ def smollm2():
 
 class InFolder(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = self.temporary_folder()
 
     def trace(self, *options, model=MODEL, ids=IDS):
         """The lines of a trace: header, tensors."""

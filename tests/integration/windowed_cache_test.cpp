@@ -59,6 +59,13 @@ void converse(Session& session) {
   for (const size_t n : {300, 620, 1000}) (void)session.sync(std::span(all).first(n));
 }
 
+std::filesystem::path saved_conversation(Session& session) {
+  converse(session);
+  const auto path = forge::test_file("session");
+  save_session(path, session, "text");
+  return path;
+}
+
 TEST(WindowedCache, DoesNotGrowWithTheTimeline) {
   const auto engine = load_tiny();
   Session session(*engine);
@@ -122,9 +129,7 @@ TEST(WindowedCache, RemembersTheLastTurnsOnly) {
 TEST(WindowedCache, IsWrittenToASessionFileAndReadBack) {
   const auto engine = load_tiny();
   Session session(*engine);
-  converse(session);
-  const auto path = forge::test_file("session");
-  save_session(path, session, "text");
+  const auto path = saved_conversation(session);
   session.append(7);
   Session restarted(*engine);
   EXPECT_EQ(load_session(path, restarted), "text");
@@ -140,9 +145,7 @@ TEST(WindowedCache, IsWrittenToASessionFileAndReadBack) {
 TEST(WindowedCache, OfALongerSessionCannotBeTakenByAShorterContext) {
   const auto engine = load_tiny();
   Session session(*engine);
-  converse(session);
-  const auto path = forge::test_file("session");
-  save_session(path, session, "text");
+  const auto path = saved_conversation(session);
   const auto shorter = load_tiny(600);
   Session into(*shorter);
   EXPECT_EQ(load_session(path, into), "text");

@@ -12,7 +12,6 @@ namespace lockstep {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kHugePage = uint64_t{2} << 20;
 
 // The system promises memory that it does not have and kills whoever then uses it. Smaller regions are not worth the
 // question, which reads some small files.

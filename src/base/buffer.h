@@ -8,6 +8,9 @@
 
 namespace lockstep {
 
+// What a large region is given in where the system can.
+inline constexpr uint64_t kHugePage = uint64_t{2} << 20;
+
 class Buffer {
  public:
   Buffer() = default;

@@ -7,7 +7,6 @@
 namespace lockstep::exec {
 namespace {
 
-constexpr uint64_t kHugePage = uint64_t{2} << 20;
 constexpr uint64_t kSlab = 4 * kHugePage;
 
 }  // namespace

@@ -22,8 +22,10 @@ VOCABULARY = ROOT / "tests/data/models/mini-llama.Q4_0.gguf"
 N_TOKENS = 200
 CONTEXT = {"mini-phi3": 1024}  # the context chooses its factors: at most the original one, the short ones
 MOST_NMSE = 1e-10
-# llama.cpp's GELU is a table of half-precision numbers; see tests/golden/mini_logits_test.cpp.
-MOST_NMSE_OF = {"mini-gemma2": 1e-7, "mini-gemma3": 1e-7}
+# llama.cpp's GELU is a table of half-precision numbers, which makes of an ulp before it a thousand (NUMERICS.md): these
+# are held to the distance of llama.cpp from itself, when it takes the prompt token by token and adds in another order.
+AGAINST_ITSELF = {"mini-gemma2", "mini-gemma3"}
+MOST_TIMES_ITSELF = 4
 
 
 def all_shapes():
@@ -32,9 +34,10 @@ def all_shapes():
     return [name for name in make_model.SHAPES if name.startswith("mini-")]
 
 
-def peer_logits(path, ids, context):
+def peer_logits(path, ids, context, at_once=N_TOKENS):
     params = llama_cpp.llama_context_default_params()
-    params.n_ctx, params.n_batch, params.n_ubatch, params.n_threads, params.n_threads_batch = context, N_TOKENS, N_TOKENS, 2, 2
+    params.n_ctx, params.n_batch, params.n_ubatch = context, N_TOKENS, at_once
+    params.n_threads = params.n_threads_batch = 2
     params.flash_attn_type = 0
     params.type_k = params.type_v = 0
     model = llama_cpp.llama_model_load_from_file(str(path).encode(), llama_cpp.llama_model_default_params())
@@ -57,6 +60,10 @@ def peer_logits(path, ids, context):
     return logits.astype(np.float64)
 
 
+def nmse(got, wanted):
+    return ((got - wanted) ** 2).sum() / (wanted ** 2).sum()
+
+
 def compare(lockstep, shape, folder):
     model, logits = folder / f"{shape}.gguf", folder / "logits"
     make = [sys.executable, ROOT / "tools/make_model.py", shape, VOCABULARY, model, "--tokens", "2048", "--dtype", "f32"]
@@ -67,11 +74,14 @@ def compare(lockstep, shape, folder):
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wanted = peer_logits(model, ids, context)
     got = np.fromfile(logits, "<f4").reshape(wanted.shape).astype(np.float64)
-    nmse = ((got - wanted) ** 2).sum() / (wanted ** 2).sum()
-    bound = MOST_NMSE_OF.get(shape, MOST_NMSE)
-    print(f"{shape:16} NMSE {nmse:.1e}  {'equal' if nmse <= bound else f'DIFFERS (bound {bound:.0e})'}", flush=True)
+    difference, bound, note = nmse(got, wanted), MOST_NMSE, ""
+    if shape in AGAINST_ITSELF:
+        itself = nmse(peer_logits(model, ids, context, at_once=1), wanted)
+        bound, note = max(MOST_NMSE, MOST_TIMES_ITSELF * itself), f", llama.cpp from itself {itself:.1e}"
+    verdict = "equal" if difference <= bound else f"DIFFERS (bound {bound:.0e})"
+    print(f"{shape:16} NMSE {difference:.1e}  {verdict}{note}", flush=True)
     model.unlink()
-    return nmse <= bound
+    return difference <= bound
 
 
 def main():

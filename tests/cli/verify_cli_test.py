@@ -201,7 +201,7 @@ class Golden(InFolder):
 
     def test_gemma_3_is_equal_to_llama_cpp(self):
         # Its GELU goes through half precision (NUMERICS.md): a value that is one ulp off may be rounded to the other side.
-        # With llama.cpp's own table in the place of ours the worst is as far off.
+        # A forward pass in double precision is 4.7e-5 off in layer 0 and 2.0e-3 at worst, lockstep 4.6e-5 and 1.4e-3.
         self.check(downloaded("gemma-3-270m-q4_k_m.gguf"), golden("gemma3", "gemma3-270m.F32.trace.jsonl"),
                    (PER_LAYER + 8) * 18 + 5, tolerance=3e-3)
 

@@ -5,15 +5,18 @@ usage: plain_forward.py MODEL.gguf 1,2,3 LOGITS.f64
 
 From the published descriptions alone: RMS norm (Zhang and Sennrich 2019), rotary positions (Su et al. 2021), grouped
 queries (Ainslie et al. 2023), SwiGLU (Shazeer 2020), norms of query and key heads (Qwen3), a mixture of experts (Jiang
-et al. 2024, "Mixtral of Experts"; Qwen3), YaRN (Peng et al. 2023), and the temperature of Ministral 3: queries times
-1 + beta * log(1 + floor(position / original context)). Needs the packages numpy and gguf.
+et al. 2024, "Mixtral of Experts"; Qwen3), YaRN (Peng et al. 2023), the temperature of Ministral 3: queries times
+1 + beta * log(1 + floor(position / original context)), and Gemma 2 and 3 (Gemma Team 2024, 2025): a scaled embedding,
+norms after each branch, windows, caps of scores and logits, GELU by tanh, which is taken of half-precision numbers
+and rounded to one, as llama.cpp does. Needs the packages numpy and gguf.
 """
 import sys
 
 import gguf
 import numpy as np
 
-HALVES = {"qwen2", "qwen3", "qwen3moe"}  # other converters permute Q and K for adjacent pairs
+GEMMA = {"gemma2", "gemma3"}
+HALVES = {"qwen2", "qwen3", "qwen3moe"} | GEMMA  # other converters permute Q and K for adjacent pairs
 FAMILIES = HALVES | {"llama", "mistral3"}
 
 
@@ -51,12 +54,45 @@ def silu(x):
     return x / (1 + np.exp(-x))
 
 
+def half(x):
+    return x.astype(np.float32).astype(np.float16).astype(np.float64)
+
+
+def gelu(x):
+    h = half(np.clip(x, -10, 10))
+    between = half(0.5 * h * (1 + np.tanh(np.sqrt(2 / np.pi) * h * (1 + 0.044715 * h * h))))
+    return np.where(x <= -10, 0, np.where(x >= 10, x, between))
+
+
+def softcap(x, cap):
+    return np.tanh(x / cap) * cap if cap else x
+
+
+class Product:
+    """x times a matrix. With `error`, each result is off by that share of itself, as if it had been summed in fp32 in
+    some other order: how far such noise takes the logits is how far two correct programs are from each other."""
+
+    def __init__(self, error=0.0):
+        self.error, self.random = error, np.random.default_rng(1)
+
+    def __call__(self, x, matrix):
+        y = x @ matrix.T
+        return y * (1 + self.error * self.random.standard_normal(y.shape)) if self.error else y
+
+
+def is_windowed(f, layer):
+    period = {"gemma2": 2, "gemma3": 6}.get(f.arch)
+    return period is not None and layer % period < period - 1
+
+
 class Rotation:
     """Angles of each position's pairs, and what the rotated vectors are multiplied by."""
 
-    def __init__(self, f, head_dim):
+    def __init__(self, f, head_dim, layer):
         n = f.key("rope.dimension_count", head_dim)
         base = f.key("rope.freq_base", 10000.0)
+        if f.arch == "gemma3" and is_windowed(f, layer):
+            base = f.key("rope.freq_base_swa", 10000.0)
         pair = np.arange(n // 2)
         plain = base ** (-2.0 * pair / n)
         factors = f.optional("rope_freqs.weight")
@@ -99,18 +135,26 @@ class Rotation:
         return out
 
 
-def attention(f, layer, x, rotate):
+def is_hidden(f, layer, n):
+    """[n, n]: which keys a query does not see: later ones, and in a window those that are too far."""
+    distance = np.arange(n)[:, None] - np.arange(n)
+    window = f.key("attention.sliding_window") if is_windowed(f, layer) else n
+    return (distance < 0) | (distance >= window)
+
+
+def attention(f, layer, x, product):
     n_heads, eps = f.key("attention.head_count"), f.key("attention.layer_norm_rms_epsilon")
     n_kv = f.key("attention.head_count_kv", n_heads)
     head_dim = f.key("attention.key_length", f.key("embedding_length") // n_heads)
 
     def project(which, heads):
-        y = x @ f.weight(f"blk.{layer}.attn_{which}.weight").T
+        y = product(x, f.weight(f"blk.{layer}.attn_{which}.weight"))
         bias = f.optional(f"blk.{layer}.attn_{which}.bias")
         y = (y if bias is None else y + bias).reshape(len(x), heads, head_dim)
         norm = f.optional(f"blk.{layer}.attn_{which}_norm.weight")
         return y if norm is None else rms_norm(y, norm, eps)
 
+    rotate = Rotation(f, head_dim, layer)
     q, k, v = rotate(project("q", n_heads)), rotate(project("k", n_kv)), project("v", n_kv)
     beta = f.key("attention.temperature_scale", 0.0)
     if beta:
@@ -119,47 +163,53 @@ def attention(f, layer, x, rotate):
     out = np.empty_like(q)
     for head in range(n_heads):
         kv = head // (n_heads // n_kv)
-        scores = q[:, head] @ k[:, kv].T / np.sqrt(head_dim)
-        scores[np.triu_indices(len(x), 1)] = -np.inf
+        scores = softcap(q[:, head] @ k[:, kv].T / np.sqrt(head_dim), f.key("attn_logit_softcapping"))
+        scores[is_hidden(f, layer, len(x))] = -np.inf
         out[:, head] = softmax(scores) @ v[:, kv]
-    return out.reshape(len(x), -1) @ f.weight(f"blk.{layer}.attn_output.weight").T
+    return product(out.reshape(len(x), -1), f.weight(f"blk.{layer}.attn_output.weight"))
 
 
-def feed_forward(x, gate, up, down):
-    return (silu(x @ gate.T) * (x @ up.T)) @ down.T
+def feed_forward(x, gate, up, down, activation, product):
+    return product(activation(product(x, gate)) * product(x, up), down)
 
 
-def experts(f, layer, x):
+def experts(f, layer, x, product):
     """For each token the best experts by the router, their results weighted by its probabilities among them."""
     gate, up, down = (f.weight(f"blk.{layer}.ffn_{m}_exps.weight") for m in ("gate", "up", "down"))
-    probabilities = softmax(x @ f.weight(f"blk.{layer}.ffn_gate_inp.weight").T)
+    probabilities = softmax(product(x, f.weight(f"blk.{layer}.ffn_gate_inp.weight")))
     scale = f.key("expert_weights_scale", 0.0) or 1.0
     out = np.zeros_like(x)
     for t in range(len(x)):
         best = np.argsort(-probabilities[t], kind="stable")[:f.key("expert_used_count")]
         weights = probabilities[t, best] / probabilities[t, best].sum() * scale
         for e, weight in zip(best, weights):
-            out[t] += weight * feed_forward(x[t:t + 1], gate[e], up[e], down[e])[0]
+            out[t] += weight * feed_forward(x[t:t + 1], gate[e], up[e], down[e], silu, product)[0]
     return out
 
 
-def logits(path, ids):
-    f = File(path)
-    eps = f.key("attention.layer_norm_rms_epsilon")
-    head_dim = f.key("attention.key_length", f.key("embedding_length") // f.key("attention.head_count"))
-    rotate = Rotation(f, head_dim)
+def logits(path, ids, error=0.0):
+    f, product = File(path), Product(error)
+    eps, activation = f.key("attention.layer_norm_rms_epsilon"), gelu if f.arch in GEMMA else silu
     embedding = f.weight("token_embd.weight")
-    x = embedding[ids]
+    x = embedding[ids] * (np.sqrt(f.key("embedding_length")) if f.arch in GEMMA else 1)
+
+    def post_norm(y, weight):
+        return rms_norm(y, f.weight(weight), eps) if weight in f.tensors else y
+
     for layer in range(f.key("block_count")):
         blk = f"blk.{layer}"
-        x = x + attention(f, layer, rms_norm(x, f.weight(f"{blk}.attn_norm.weight"), eps), rotate)
+        y = attention(f, layer, rms_norm(x, f.weight(f"{blk}.attn_norm.weight"), eps), product)
+        x = x + post_norm(y, f"{blk}.post_attention_norm.weight")
         y = rms_norm(x, f.weight(f"{blk}.ffn_norm.weight"), eps)
         if f"{blk}.ffn_gate_inp.weight" in f.tensors:
-            x = x + experts(f, layer, y)
+            y = experts(f, layer, y, product)
         else:
-            x = x + feed_forward(y, *(f.weight(f"{blk}.ffn_{m}.weight") for m in ("gate", "up", "down")))
+            matrices = (f.weight(f"{blk}.ffn_{m}.weight") for m in ("gate", "up", "down"))
+            y = feed_forward(y, *matrices, activation, product)
+        x = x + post_norm(y, f"{blk}.post_ffw_norm.weight")
     head = f.optional("output.weight")
-    return rms_norm(x, f.weight("output_norm.weight"), eps) @ (embedding if head is None else head).T
+    y = product(rms_norm(x, f.weight("output_norm.weight"), eps), embedding if head is None else head)
+    return softcap(y, f.key("final_logit_softcapping"))
 
 
 def main():

@@ -18,9 +18,14 @@ except ImportError:
 
 ROOT = pathlib.Path(__file__).parents[2]
 VOCABULARY = ROOT / "tests/data/models/mini-llama.Q4_0.gguf"
-SHAPES = ["mini-mistral3", "mini-mixtral", "mini-qwen3moe", "mini-qwen3", "mini-yarn"]
-N_TOKENS = 200  # three original contexts of mini-mistral3, two chunks of attention
+SHAPES = ["mini-mistral3", "mini-mixtral", "mini-qwen3moe", "mini-qwen3", "mini-yarn", "mini-gemma2", "mini-gemma3"]
+N_TOKENS = 200  # three original contexts of mini-mistral3, two chunks of attention, six windows of the gemmas
 MOST_NMSE = 1e-11
+# What GELU rounds to half precision may fall on either side. So these are held to the distance of plain_forward.py from
+# itself, with products as far off as those of fp32: 3e-7 takes other families' logits as far (1e-12) as lockstep is.
+AGAINST_NOISE = {"mini-gemma2", "mini-gemma3"}
+PRODUCT_ERROR = 3e-7
+MOST_TIMES_NOISE = 3
 
 
 def run(*command):
@@ -38,8 +43,11 @@ def check(lockstep, shape, folder):
     run(lockstep, "trace", model, "--ids", ",".join(map(str, ids)), "--logits", logits)
     wanted = plain_forward.logits(model, ids)
     difference = nmse(np.fromfile(logits, "<f4").reshape(wanted.shape).astype(np.float64), wanted)
-    print(f"{shape}: NMSE {difference:.1e}")
-    return difference <= MOST_NMSE
+    bound = MOST_NMSE
+    if shape in AGAINST_NOISE:
+        bound = MOST_TIMES_NOISE * nmse(plain_forward.logits(model, ids, PRODUCT_ERROR), wanted)
+    print(f"{shape}: NMSE {difference:.1e}, at most {bound:.1e}")
+    return difference <= bound
 
 
 def main():

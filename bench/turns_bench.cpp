@@ -57,7 +57,10 @@ std::array<Turn, kTurns> converse(engine::Engine& engine, const chat::PromptBuil
   engine::Session session(engine);
   chat::Conversation conversation;
   std::array<Turn, kTurns> turns = {};
-  for (Turn& turn : turns) turn = take_turn(engine, session, builder, conversation);
+  for (Turn& turn : turns) {
+    turn = take_turn(engine, session, builder, conversation);
+    session.commit_ahead();  // as `run` does while the user types
+  }
   return turns;
 }
 

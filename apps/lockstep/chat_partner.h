@@ -42,6 +42,9 @@ class ChatPartner {
   // Answers the last question anew. Error kBadRequest when there is none.
   ChatAnswer answer_again(const AnswerWatcher::Show& show);
 
+  // While the user reads the answer and types: memory that the next turn needs.
+  void prepare_next_turn() noexcept { session_.commit_ahead(); }
+
   // Conversation and cache as a file, and back. Errors: those of engine::save_session and load_session.
   void save(const std::filesystem::path& path) const;
   void load(const std::filesystem::path& path);

@@ -108,6 +108,7 @@ class RunLoop {
     screen_.say_about(answer, partner_.loaded().engine->ctx_size());
     commands_.count(answer);
     save(false);
+    partner_.prepare_next_turn();
   }
 
   void heard_interrupt() {

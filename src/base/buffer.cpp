@@ -64,4 +64,11 @@ Buffer::~Buffer() {
   if (mapping_ != nullptr) ::munmap(mapping_, mapped_bytes_);
 }
 
+void commit_pages(std::span<std::byte> part) noexcept {
+  for (uint64_t i = 0; i < part.size(); i += kPage) {
+    volatile std::byte& byte = part[i];
+    byte = byte;
+  }
+}
+
 }  // namespace lockstep

@@ -35,4 +35,8 @@ class Buffer {
   uint64_t size_ = 0;
 };
 
+// Has the system give the pages of a part of a region now, whatever they hold: at their first use it clears them, which
+// takes a millisecond or more for 2 MiB.
+void commit_pages(std::span<std::byte> part) noexcept;
+
 }  // namespace lockstep

@@ -44,6 +44,9 @@ class Session {
   // The timeline with one more token.
   void append(TokenId token);
 
+  // For a pause before the next turn (KvCache::commit_ahead).
+  void commit_ahead() noexcept { cache_.commit_ahead(); }
+
   // Of the last token, [n_vocab]. Valid until the engine's next forward pass.
   [[nodiscard]] std::span<const float> logits() const noexcept { return logits_; }
 

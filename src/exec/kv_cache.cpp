@@ -1,6 +1,7 @@
 #include "exec/kv_cache.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/checked.h"
@@ -53,6 +54,19 @@ void KvCache::reserve(int64_t n) {
   }
   give_back_unreachable();
   take_blocks(length_ / kBlockPositions, n);
+}
+
+void KvCache::commit_ahead() noexcept {
+  const int64_t n = std::min(length_ + kBlockPositions, shape_.max_positions);
+  try {
+    reserve(n);
+  } catch (const std::exception&) {
+    return;  // whoever needs the positions is told
+  }
+  for (int64_t i = length_ / kBlockPositions; i < n_blocks(n); ++i) {
+    commit_pages(block(i));
+    commit_pages(window_block(i));
+  }
 }
 
 // Blocks up to position n; of the windowed layers from block `first_window` on.

@@ -46,6 +46,10 @@ class KvCache {
   // both numbers; the timeline is then as it was.
   void reserve(int64_t n);
 
+  // For a pause, such as the one after an answer: makes room for a block's worth of positions more and has the system
+  // give its memory, which takes milliseconds that the next forward pass then does not. Without memory nothing happens.
+  void commit_ahead() noexcept;
+
   // After a forward pass: positions up to n - 1 are filled as well.
   void set_length(int64_t n) noexcept { length_ = n; }
 

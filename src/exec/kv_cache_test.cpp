@@ -1,6 +1,7 @@
 #include "exec/kv_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
@@ -17,6 +18,16 @@ KvCache::Shape shape() {
   return {3, 2, 4096, 300};
 }
 
+// Every page that is wholly inside the part has memory.
+bool is_resident(std::span<std::byte> part) {
+  constexpr uintptr_t kPage = 4096;
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(part.data()) + kPage - 1) / kPage * kPage;
+  const uintptr_t end = reinterpret_cast<uintptr_t>(part.data() + part.size()) / kPage * kPage;
+  std::vector<unsigned char> pages((end - begin) / kPage);
+  if (pages.empty() || ::mincore(reinterpret_cast<void*>(begin), end - begin, pages.data()) != 0) return false;
+  return std::ranges::all_of(pages, [](unsigned char page) { return (page & 1) != 0; });
+}
+
 TEST(KvCache, AllocatesBlocksOf128PositionsAsTheyAreReached) {
   KvCache cache(shape());
   EXPECT_EQ(cache.allocated_bytes(), 0u);
@@ -27,6 +38,23 @@ TEST(KvCache, AllocatesBlocksOf128PositionsAsTheyAreReached) {
     EXPECT_EQ(cache.allocated_bytes(), blocks * cache.block_bytes()) << positions;
   }
   EXPECT_EQ(cache.length(), 0);
+}
+
+TEST(KvCache, TakesTheMemoryOfABlockMoreAheadOfItsUse) {
+  KvCache cache(shape());
+  cache.reserve(100);
+  cache.set_length(100);
+  std::memset(cache.k(0, 2, 1), 7, 4096);
+  cache.commit_ahead();
+  EXPECT_EQ(cache.length(), 100);
+  EXPECT_EQ(cache.allocated_bytes(), 2 * cache.block_bytes());
+  EXPECT_EQ(cache.block(0)[cache.block_bytes() - 2 * 2 * 4096 + 4096], std::byte{7});
+  EXPECT_TRUE(is_resident(cache.block(1)));
+  cache.reserve(300);
+  cache.set_length(300);
+  cache.commit_ahead();  // the context ends here
+  EXPECT_EQ(cache.allocated_bytes(), 3 * cache.block_bytes());
+  EXPECT_TRUE(is_resident(cache.block(2)));
 }
 
 TEST(KvCache, RefusesMorePositionsThanItsContextWithBothNumbersAndStaysAsItWas) {

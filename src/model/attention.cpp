@@ -63,9 +63,9 @@ class Group {
   int64_t first_position_;
 };
 
-// Many rows: those of one sequence whose positions lie in the same chunk go through the chunks before it together, so
+// Many rows: those of one sequence, in ascending positions, go through the chunks that they see all of together, so
 // that keys and values are read and converted once for all of them, and a KV head with few query heads still fills the
-// kernel's registers. Chunks that they do not see alike are taken row by row.
+// kernel's registers. Of other chunks each row sees another part; these are taken row by row.
 class Tile {
  public:
   static constexpr int64_t kQueries = 16;
@@ -80,12 +80,10 @@ class Tile {
     const Group first = group(begin_);
     const Group last = group(end_ - 1);
     for (int64_t chunk = first.first_chunk(); chunk < last.n_chunks(); ++chunk) {
-      if (first.sees_all_of(chunk) && last.sees_all_of(chunk)) {
-        attend_chunk(chunk, begin_, end_);
-        continue;
-      }
-      for (int64_t row = begin_; row < end_; ++row) {
-        if (group(row).sees(chunk)) attend_chunk(chunk, row, row + 1);
+      for (int64_t row = begin_; row < end_;) {
+        const int64_t end = end_of_alike(chunk, row);
+        if (group(row).sees(chunk)) attend_chunk(chunk, row, end);
+        row = end;
       }
     }
     for (int64_t row = begin_; row < end_; ++row) finish(row);
@@ -95,6 +93,13 @@ class Tile {
   static constexpr int64_t kMostQueries = std::max(kQueries, kernels::kMaxGroup);
 
   [[nodiscard]] Group group(int64_t row) const { return {step_, layer_, row, kv_head_}; }
+
+  // The end of the rows from `row` on that see all of the chunk, or the next row.
+  [[nodiscard]] int64_t end_of_alike(int64_t chunk, int64_t row) const {
+    int64_t end = row;
+    while (end < end_ && group(end).sees_all_of(chunk)) ++end;
+    return std::max(end, row + 1);
+  }
 
   void attend_chunk(int64_t chunk, int64_t begin, int64_t end) noexcept {
     const Group rows = group(begin);
@@ -138,7 +143,7 @@ class Tile {
 };
 
 bool may_share_a_tile(const BatchRow& a, const BatchRow& b) {
-  return a.cache == b.cache && a.position / kChunk == b.position / kChunk;
+  return a.cache == b.cache && a.position < b.position;
 }
 
 // Units are (KV head, a few rows), drawn by ticket.

@@ -2,6 +2,8 @@
 // lanes. The K and V of a KV head are read once for up to kHeadTile query heads. Defined by oracle/oracle_attention.h.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/body/integer_product.h"
 #include "kernels/body/vector_ops.h"
 #include "kernels/oracle/oracle_attention.h"
@@ -25,10 +27,21 @@ LOCKSTEP_INLINE void fetch_far(const void* from, int64_t offset, int64_t n_bytes
   for (int64_t i = 0; i < n_bytes; i += 64) prefetch_far(bytes + i);
 }
 
+// How many of 4, 2 or 1 vectors for each of n_heads heads stay within `most`.
+template <int n_heads>
+constexpr int beside(int most) {
+  return most / n_heads >= 4 ? 4 : most / n_heads >= 2 ? 2 : 1;
+}
+
+// Queries are copied to where their distance is a constant: then one register points to all of them. Not a power of
+// two, so that they do not compete for the same lines of the cache.
+constexpr int64_t kQueryStride = kMaxHeadDim + kLanes;
+
 // score[g][p0..] of n_heads heads and n_blocks blocks of 16 positions that begin at element `first` of the chunk's
 // keys.
 template <typename Element, int n_heads, int n_blocks>
-LOCKSTEP_INLINE void score_blocks(const AttentionJob& job, const float* q, int64_t first, float (*score)[kChunk]) {
+LOCKSTEP_INLINE void score_blocks(const AttentionJob& job, const float (*q)[kQueryStride], int64_t first,
+                                  float (*score)[kChunk]) {
   using Stored = typename Element::Stored;
   constexpr int64_t kStepBytes = n_blocks * kPositionsPerBlock * static_cast<int64_t>(sizeof(Stored));
   Floats s[n_blocks][n_heads];
@@ -47,7 +60,7 @@ LOCKSTEP_INLINE void score_blocks(const AttentionJob& job, const float* q, int64
     for (int b = 0; b < n_blocks; ++b) key[b] = load_cached<Element>(k + b * block + d * kPositionsPerBlock);
     LOCKSTEP_UNROLL
     for (int g = 0; g < n_heads; ++g) {
-      const Floats query = broadcast(q + g * job.head_dim + d);
+      const Floats query = broadcast(q[g] + d);
       LOCKSTEP_UNROLL
       for (int b = 0; b < n_blocks; ++b) s[b][g] = fma(query, key[b], s[b][g]);
     }
@@ -59,7 +72,12 @@ LOCKSTEP_INLINE void score_blocks(const AttentionJob& job, const float* q, int64
 }
 
 template <typename Element, int n_heads>
-LOCKSTEP_INLINE void all_scores(const AttentionJob& job, const float* q, float (*score)[kChunk]) {
+LOCKSTEP_INLINE void all_scores(const AttentionJob& job, const float* queries, float (*score)[kChunk]) {
+  alignas(64) float q[n_heads][kQueryStride];
+  for (int g = 0; g < n_heads; ++g) {
+    for (int64_t d = 0; d < job.head_dim; d += kLanes) store(q[g] + d, load(queries + g * job.head_dim + d));
+  }
+  constexpr int kScoreBlocks = std::min(2, beside<n_heads>(kScoreVectors));
   int64_t p = job.first_position / kPositionsPerBlock * kPositionsPerBlock;
   for (; p + (kScoreBlocks - 1) * kPositionsPerBlock < job.n_positions; p += kScoreBlocks * kPositionsPerBlock) {
     float(*at)[kChunk] = reinterpret_cast<float(*)[kChunk]>(score[0] + p);
@@ -71,12 +89,22 @@ LOCKSTEP_INLINE void all_scores(const AttentionJob& job, const float* q, float (
   }
 }
 
+// The part of a chunk that holds what is attended to, in whole steps of the sum of weights. Beyond it weights are 0 and
+// change no sum.
+constexpr int64_t kSumStep = 4 * kLanes;
+LOCKSTEP_INLINE int64_t part_begin(const AttentionJob& job) {
+  return job.first_position / kSumStep * kSumStep;
+}
+LOCKSTEP_INLINE int64_t part_end(const AttentionJob& job) {
+  return (job.n_positions + kSumStep - 1) / kSumStep * kSumStep;
+}
+
 // The largest of a head's scores; positions that are not attended to count as minus infinity from here on.
 LOCKSTEP_INLINE float largest_score(const AttentionJob& job, float* score) {
-  for (int64_t p = 0; p < job.first_position; ++p) score[p] = -__builtin_inff();
-  for (int64_t p = job.n_positions; p < kChunk; ++p) score[p] = -__builtin_inff();
-  Floats max = load(score);
-  for (int64_t p = kLanes; p < kChunk; p += kLanes) max = larger(load(score + p), max);
+  for (int64_t p = part_begin(job); p < job.first_position; ++p) score[p] = -__builtin_inff();
+  for (int64_t p = job.n_positions; p < part_end(job); ++p) score[p] = -__builtin_inff();
+  Floats max = load(score + part_begin(job));
+  for (int64_t p = part_begin(job) + kLanes; p < part_end(job); p += kLanes) max = larger(load(score + p), max);
   float lanes[kLanes];
   store(lanes, max);
   for (int half = kLanes / 2; half > 0; half /= 2) {
@@ -86,9 +114,9 @@ LOCKSTEP_INLINE float largest_score(const AttentionJob& job, float* score) {
 }
 
 // Scores become weights, e^(score - top); returns their sum.
-LOCKSTEP_INLINE float weights_of(float* score, float top) {
+LOCKSTEP_INLINE float weights_of(const AttentionJob& job, float* score, float top) {
   Floats sum[4] = {zero(), zero(), zero(), zero()};
-  for (int64_t p = 0; p < kChunk; p += 4 * kLanes) {
+  for (int64_t p = part_begin(job); p < part_end(job); p += kSumStep) {
     LOCKSTEP_UNROLL
     for (int i = 0; i < 4; ++i) {
       const Floats w = exp_vector(load(score + p + i * kLanes) - splat(top));
@@ -170,8 +198,8 @@ LOCKSTEP_INLINE void weigh_values(const AttentionJob& job, const Values& values,
       softcap_vector(score[g] + job.first_position, job.n_positions - job.first_position, job.softcap);
   }
   for (int g = 0; g < n_heads; ++g) partial[first + g].max = largest_score(job, score[g]);
-  for (int g = 0; g < n_heads; ++g) partial[first + g].sum = weights_of(score[g], partial[first + g].max);
-  constexpr int kWide = kValueVectors / n_heads >= 4 ? 4 : kValueVectors / n_heads >= 2 ? 2 : 1;
+  for (int g = 0; g < n_heads; ++g) partial[first + g].sum = weights_of(job, score[g], partial[first + g].max);
+  constexpr int kWide = beside<n_heads>(kValueVectors);
   int64_t d = 0;
   for (; d + kWide * kLanes <= job.head_dim; d += kWide * kLanes)
     value_slice<Values, n_heads, kWide>(job, values, d, score, o + first * job.head_dim);
@@ -181,6 +209,7 @@ LOCKSTEP_INLINE void weigh_values(const AttentionJob& job, const Values& values,
 
 template <typename Element>
 struct PlainHeads {
+  static constexpr int kMostHeads = kHeadTile;
   const AttentionJob& job;
   PlainValues<Element> values;
 
@@ -195,6 +224,7 @@ struct PlainHeads {
 // The scores of quantized keys are a product of compute mode fast: positions are the rows of a Q8_0 matrix, query heads
 // the tokens.
 struct QuantizedHeads {
+  static constexpr int kMostHeads = std::min<int>(kMostStreamed, kHeadTile);
   const AttentionJob& job;
   QuantizedValues values;
   bool finite;
@@ -237,7 +267,7 @@ struct QuantizedHeads {
   }
 };
 
-template <typename Heads, int n_heads = kHeadTile>
+template <typename Heads, int n_heads = Heads::kMostHeads>
 LOCKSTEP_INLINE void attend_rest(const Heads& heads, int64_t first, AttentionPartial* partial, float* o) {
   if (heads.job.n_group - first == n_heads) return heads.template attend<n_heads>(first, partial, o);
   if constexpr (n_heads > 1) attend_rest<Heads, n_heads - 1>(heads, first, partial, o);
@@ -246,7 +276,8 @@ LOCKSTEP_INLINE void attend_rest(const Heads& heads, int64_t first, AttentionPar
 template <typename Heads>
 LOCKSTEP_INLINE void attend_all(const Heads& heads, AttentionPartial* partial, float* o) {
   int64_t first = 0;
-  for (; heads.job.n_group - first > kHeadTile; first += kHeadTile) heads.template attend<kHeadTile>(first, partial, o);
+  constexpr int kMost = Heads::kMostHeads;
+  for (; heads.job.n_group - first > kMost; first += kMost) heads.template attend<kMost>(first, partial, o);
   attend_rest(heads, first, partial, o);
 }
 
@@ -263,9 +294,12 @@ void attend_chunk_q8_vector(const AttentionJob& job, AttentionPartial* partial, 
 
 void merge_chunk_vector(AttentionPartial& total, float* acc, const AttentionPartial& part, const float* o,
                         int64_t head_dim) noexcept {
-  const float max = part.max > total.max ? part.max : total.max;
-  const float a = exp_f32(total.max - max);
-  const float b = exp_f32(part.max - max);
+  const bool above = part.max > total.max;
+  const float max = above ? part.max : total.max;
+  // One of the two is e^0.
+  const float less = exp_f32((above ? total.max : part.max) - max);
+  const float a = above ? less : 1.0f;
+  const float b = above ? 1.0f : less;
   total = {max, __builtin_fmaf(part.sum, b, total.sum * a)};
   for (int64_t d = 0; d < head_dim; d += kLanes) {
     store_some(acc + d, head_dim - d,

@@ -30,7 +30,7 @@ inline constexpr int kFloatTileGroups = 1;
 inline constexpr int kFloatTileTokens = 6;
 inline constexpr int kStreamAccumulators = 4;
 inline constexpr int kHeadTile = 4;
-inline constexpr int kScoreBlocks = 1;
+inline constexpr int kScoreVectors = 4;
 inline constexpr int kValueVectors = 4;
 
 struct Bytes {

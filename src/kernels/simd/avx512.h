@@ -22,8 +22,8 @@ inline constexpr int kFloatTileTokens = 10;
 // Integer accumulators that the streaming product may keep in registers.
 inline constexpr int kStreamAccumulators = 16;
 // Attention: query heads and blocks of positions whose scores are made together, and vectors of a head's output.
-inline constexpr int kHeadTile = 8;
-inline constexpr int kScoreBlocks = 2;
+inline constexpr int kHeadTile = 16;
+inline constexpr int kScoreVectors = 16;
 inline constexpr int kValueVectors = 16;
 // 8-bit weights travel as unsigned bytes (q + z); false means q itself.
 inline constexpr bool kSignedEight = false;

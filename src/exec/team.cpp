@@ -1,6 +1,7 @@
 #include "exec/team.h"
 
 #include <algorithm>
+#include <chrono>
 #include <system_error>
 
 #include "base/cpu.h"
@@ -13,6 +14,9 @@ namespace {
 // A pause is some 40 cycles: about 50 microseconds. With more members than processors the awaited one may not even be
 // running.
 constexpr int kMostSpins = 4000;
+
+// Parking and being woken take some 50 microseconds on a virtual machine; what has a processor taken keeps it for more.
+constexpr std::chrono::microseconds kLongWait{200};
 
 constexpr int kAnyCpu = -1;
 
@@ -122,8 +126,9 @@ void Team::meet() noexcept {
 }
 
 // Waiting awake is right while the others are about to arrive. When they are not (another program has their processor),
-// it takes away the time that they need: every wait that has to park halves the next ones, down to a few microseconds,
-// and every short one lengthens them.
+// it takes away the time that they need: a wait that was long halves the time that the next ones spend awake, down to a
+// few microseconds. Every short one lengthens it, more so one that has parked and need not have: parking itself takes
+// as long as the others' unequal shares of attention at great depths, and would go on for ever.
 void Team::wait_while(const std::atomic<int>& value, int old) noexcept {
   const int spins = spins_.load(std::memory_order_relaxed);
   for (int i = 0; i < spins; ++i) {
@@ -133,9 +138,12 @@ void Team::wait_while(const std::atomic<int>& value, int old) noexcept {
     }
     pause();
   }
-  constexpr int kFewSpins = 128;
-  spins_.store(std::max(spins / 2, std::min(kFewSpins, most_spins_)), std::memory_order_relaxed);
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point parked = Clock::now();
   while (value.load(std::memory_order_acquire) == old) parking_.wait(value, old);
+  constexpr int kFewSpins = 128;
+  const int next = Clock::now() - parked > kLongWait ? std::max(spins / 2, kFewSpins) : 2 * spins;
+  spins_.store(std::min(next, most_spins_), std::memory_order_relaxed);
 }
 
 }  // namespace lockstep::exec

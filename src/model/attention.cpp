@@ -214,19 +214,23 @@ class SplitAttention {
     merge(group, row, kv_head);
   }
 
+  // In the order of memory: half of it comes from other processors' caches.
   void merge(const Group& group, int64_t row, int64_t kv_head) const noexcept {
-    for (int64_t g = 0; g < c_.n_group(); ++g) {
-      float* out = group.out() + g * c_.head_dim;
-      const int64_t first = slot(row, kv_head, group.first_chunk()) + g;
-      AttentionPartial total = step_.work.partial[static_cast<size_t>(first)];
-      std::copy_n(step_.work.partial_o.data() + first * c_.head_dim, c_.head_dim, out);
-      for (int64_t chunk = group.first_chunk() + 1; chunk < group.n_chunks(); ++chunk) {
-        const int64_t next = slot(row, kv_head, chunk) + g;
-        step_.kernels().merge_chunk(total, out, step_.work.partial[static_cast<size_t>(next)],
-                                    step_.work.partial_o.data() + next * c_.head_dim, c_.head_dim);
+    const int64_t width = c_.n_group() * c_.head_dim;
+    const int64_t first = slot(row, kv_head, group.first_chunk());
+    AttentionPartial total[kernels::kMaxGroup];
+    std::copy_n(step_.work.partial.data() + first, c_.n_group(), total);
+    std::copy_n(step_.work.partial_o.data() + first * c_.head_dim, width, group.out());
+    for (int64_t chunk = group.first_chunk() + 1; chunk < group.n_chunks(); ++chunk) {
+      const int64_t next = slot(row, kv_head, chunk);
+      const float* o = step_.work.partial_o.data() + next * c_.head_dim;
+      for (int64_t g = 0; g < c_.n_group(); ++g, o += c_.head_dim) {
+        step_.kernels().merge_chunk(total[g], group.out() + g * c_.head_dim,
+                                    step_.work.partial[static_cast<size_t>(next + g)], o, c_.head_dim);
       }
-      step_.kernels().finish_attention(total, out, c_.head_dim);
     }
+    for (int64_t g = 0; g < c_.n_group(); ++g)
+      step_.kernels().finish_attention(total[g], group.out() + g * c_.head_dim, c_.head_dim);
   }
 
   const Step& step_;

@@ -1,5 +1,6 @@
 // A file that comes into being as a whole or not at all: it is written beside its place, flushed to the disk and then
-// moved there. Belongs to one thread.
+// moved there. Where the system can (Linux, the usual file systems), it has no name until it is complete, so that
+// nothing is left of it even when the program is killed. Belongs to one thread.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +26,13 @@ class NewFile {
 
  private:
   [[noreturn]] void fail_with(int system_error) const;
+  void give_name();
   void sync_folder() const;
+  [[nodiscard]] std::filesystem::path folder() const;
 
   std::filesystem::path path_;
-  std::filesystem::path partial_;
+  std::filesystem::path partial_;  // its name until it is complete
+  bool has_name_ = false;
   int descriptor_ = -1;
 };
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -52,6 +56,21 @@ TEST_F(NewFiles, LeaveNothingAndWhatWasThereWhenTheyAreGivenUp) {
   }
   EXPECT_EQ(read_text_file(path), "old");
   EXPECT_EQ(n_entries(), 1);
+}
+
+// As a second Control-C or the kernel does, at any time before the file is complete.
+TEST_F(NewFiles, LeaveNothingOfAProgramThatIsKilled) {
+  const auto path = folder_ / "a";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    NewFile file(path);
+    write(file, "half");
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(n_entries(), 0);
 }
 
 TEST_F(NewFiles, KeepTheLinkThroughWhichTheyAreReplaced) {

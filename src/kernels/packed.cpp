@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "quant/dequantize.h"
 #include "quant/unpack.h"
 
 namespace lockstep::kernels {
@@ -208,34 +209,67 @@ void move_row(std::byte* group, int64_t r, int64_t n_blocks, std::byte* row) {
   }
 }
 
-template <Direction direction>
-void move_row_of(TensorType type, std::byte* group, int64_t r, int64_t n_cols, std::byte* row) {
+// f(Block{}, elements per block) for the types that are transposed.
+template <typename F>
+void visit_block(TensorType type, const F& f) {
   using enum TensorType;
   switch (type) {
     case kQ4_0:
-      return move_row<direction, quant::BlockQ4_0>(group, r, n_cols / 32, row);
+      return f(quant::BlockQ4_0{}, 32);
     case kQ4_1:
-      return move_row<direction, quant::BlockQ4_1>(group, r, n_cols / 32, row);
+      return f(quant::BlockQ4_1{}, 32);
     case kQ5_0:
-      return move_row<direction, quant::BlockQ5_0>(group, r, n_cols / 32, row);
+      return f(quant::BlockQ5_0{}, 32);
     case kQ5_1:
-      return move_row<direction, quant::BlockQ5_1>(group, r, n_cols / 32, row);
+      return f(quant::BlockQ5_1{}, 32);
     case kQ8_0:
-      return move_row<direction, quant::BlockQ8_0>(group, r, n_cols / 32, row);
+      return f(quant::BlockQ8_0{}, 32);
     case kQ4_K:
-      return move_row<direction, quant::BlockQ4_K>(group, r, n_cols / 256, row);
+      return f(quant::BlockQ4_K{}, 256);
     case kQ5_K:
-      return move_row<direction, quant::BlockQ5_K>(group, r, n_cols / 256, row);
+      return f(quant::BlockQ5_K{}, 256);
     case kQ6_K:
-      return move_row<direction, quant::BlockQ6_K>(group, r, n_cols / 256, row);
+      return f(quant::BlockQ6_K{}, 256);
     case kF32:
-      return move_row<direction, Element<4>>(group, r, n_cols, row);
+      return f(Element<4>{}, 1);
     case kF16:
     case kBF16:
-      return move_row<direction, Element<2>>(group, r, n_cols, row);
+      return f(Element<2>{}, 1);
     default:
       return;
   }
+}
+
+template <Direction direction>
+void move_row_of(TensorType type, std::byte* group, int64_t r, int64_t n_cols, std::byte* row) {
+  visit_block(type, [&]<typename Block>(const Block&, int n_elements) {
+    move_row<direction, Block>(group, r, n_cols / n_elements, row);
+  });
+}
+
+// Eight f16 numbers. A type of the compiler, since plain loops leave what they have found in memory.
+using Halves [[gnu::vector_size(16)]] = uint16_t;
+
+constexpr Halves splat(uint16_t bits) {
+  return Halves{bits, bits, bits, bits, bits, bits, bits, bits};
+}
+
+// Of the n f16 numbers that each unit begins with: one more than an exponent of all ones carries into the sign's place.
+template <int n>
+bool scales_are_finite(const std::byte* group, int64_t n_units, int64_t unit_bytes) {
+  constexpr Halves kExponent = splat(0x7c00);
+  constexpr Halves kOne = splat(0x0400);
+  Halves found = {};
+  for (int64_t u = 0; u < n_units; ++u) {
+    for (int i = 0; i < n; i += 8) {
+      Halves scales;
+      std::memcpy(&scales, group + u * unit_bytes + i * 2, sizeof(scales));
+      found |= (scales & kExponent) + kOne;
+    }
+  }
+  unsigned any = 0;
+  for (int i = 0; i < 8; ++i) any |= found[i];
+  return (any & 0x8000u) == 0;
 }
 
 }  // namespace
@@ -260,6 +294,22 @@ void unpack_row(TensorType type, const std::byte* group, int64_t r, int64_t n_co
     return;
   }
   move_row_of<Direction::kUnpack>(type, const_cast<std::byte*>(group), r, n_cols, row);
+}
+
+bool group_is_finite(TensorType type, const std::byte* group, int64_t n_cols) noexcept {
+  bool finite = true;
+  visit_block(type, [&]<typename Block>(const Block&, int n_elements) {
+    const int64_t n_units = n_cols / n_elements;
+    if constexpr (
+        requires(Block b) { b.dmin; } || requires(Block b) { b.m; }) {
+      finite = scales_are_finite<2 * kRowsPerGroup>(group, n_units, packed_unit_bytes(type));
+    } else if constexpr (requires(Block b) { b.d; }) {
+      finite = scales_are_finite<kRowsPerGroup>(group, n_units, packed_unit_bytes(type));
+    } else {
+      finite = quant::scales_are_finite(type, group, static_cast<uint64_t>(n_cols * kRowsPerGroup));
+    }
+  });
+  return finite;
 }
 
 }  // namespace lockstep::kernels

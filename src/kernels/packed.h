@@ -63,6 +63,10 @@ inline constexpr int kRowsPerGroup = 16;
 void pack_group(quant::TensorType type, const std::byte* rows, int64_t n_rows, int64_t n_cols, uint64_t row_bytes,
                 std::byte* out) noexcept;
 
+// False when a scale or minimum (a value, of a float type) of a packed group is infinite or NaN: while packing, this
+// costs next to nothing, because they lie side by side and in the cache. Only for types that are transposed.
+[[nodiscard]] bool group_is_finite(quant::TensorType type, const std::byte* group, int64_t n_cols) noexcept;
+
 // Row r (0..15) of a packed group back into the file's form, `row` [row_bytes].
 void unpack_row(quant::TensorType type, const std::byte* group, int64_t r, int64_t n_cols, uint64_t row_bytes,
                 std::byte* row) noexcept;

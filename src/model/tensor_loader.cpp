@@ -117,22 +117,27 @@ class Readers {
     for (uint64_t i = first_piece(p, slice.begin); i < std::min(n_pieces, first_piece(p, slice.end)); ++i) {
       const std::byte* source = bytes + (p.file_begin + i * p.piece_bytes() - slice.begin);
       const uint64_t rows = std::min(p.rows_per_piece, p.n_rows - i * p.rows_per_piece);
-      check_finite(*p.placement.tensor, source, rows * p.row_bytes);
-      std::byte* out = p.placement.data + i * p.piece_bytes();
-      if (p.placement.packed) {
-        kernels::pack_group(p.placement.tensor->type, source, static_cast<int64_t>(rows),
-                            static_cast<int64_t>(p.placement.tensor->shape[0]), p.row_bytes, out);
-      } else {
-        std::copy_n(source, rows * p.row_bytes, out);
-      }
+      if (!place_piece(p, source, rows, p.placement.data + i * p.piece_bytes())) fail_not_finite(*p.placement.tensor);
     }
   }
 
-  static void check_finite(const gguf::TensorInfo& tensor, const std::byte* data, uint64_t bytes) {
-    const quant::FormatInfo& format = quant::format_info(tensor.type);
-    if (quant::scales_are_finite(tensor.type, data, bytes / format.block_bytes)) return;
+  // False when a scale or value is not finite.
+  static bool place_piece(const Pieces& p, const std::byte* source, uint64_t rows, std::byte* out) {
+    const quant::TensorType type = p.placement.tensor->type;
+    const auto n_cols = static_cast<int64_t>(p.placement.tensor->shape[0]);
+    const uint64_t bytes = rows * p.row_bytes;
+    if (p.placement.packed) {
+      kernels::pack_group(type, source, static_cast<int64_t>(rows), n_cols, p.row_bytes, out);
+      if (kernels::packed_unit_bytes(type) != 0) return kernels::group_is_finite(type, out, n_cols);
+    } else {
+      std::copy_n(source, bytes, out);
+    }
+    return quant::scales_are_finite(type, source, bytes / quant::format_info(type).block_bytes);
+  }
+
+  [[noreturn]] static void fail_not_finite(const gguf::TensorInfo& tensor) {
     fail(ErrorCode::kNotFinite, "tensor {} holds a NaN or infinite {}", printable(tensor.name),
-         format.block_size == 1 ? "value" : "block scale");
+         quant::format_info(tensor.type).block_size == 1 ? "value" : "block scale");
   }
 
   const gguf::ModelFile& file_;

@@ -37,10 +37,10 @@ void dequantize_block(const typename Form<type>::Block& block, float* __restrict
   }
 }
 
-// 1 if an f16 is infinite or NaN (its exponent is all ones), else 0. Numbers rather than bool: the loops below have no
-// branch.
+// Not 0 if an f16 is infinite or NaN: its exponent is all ones, and one more carries. Numbers rather than bool: the
+// loops below have no branch.
 [[nodiscard]] constexpr unsigned not_finite(uint16_t f16) {
-  return (f16 & 0x7c00u) == 0x7c00u ? 1u : 0u;
+  return ((f16 & 0x7c00u) + 0x0400u) & 0x8000u;
 }
 
 // The loop must not leave early: it is then one of vector instructions.

@@ -70,7 +70,7 @@ clang-asan-short: deps-checks models-test ## the floors below apps with clang an
 	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/clang-asan --labels '^($(subst $() ,|,$(SANITIZED_FLOORS) fuzz))$$' --exclude '/Invariance\.'
 	@FUZZ_SEED=1 tools/fuzz.sh 5
 
-.PHONY: fuzz mutate coverage
+.PHONY: fuzz mutate mutate-asan coverage
 SECONDS := 60
 fuzz: deps-checks ## every fuzz target of tests/fuzz for SECONDS=60
 	@tools/build.sh clang-asan fuzz_targets
@@ -81,6 +81,9 @@ MUTATED := $(if $(LOCKSTEP_GOLDEN),$(LOCKSTEP_GOLDEN)/mini,tests/data/models)
 mutate: deps-tests ## N=20000 random changes of model files through info and complete (SEED=1)
 	@tools/build.sh release mutation_campaign
 	@build/release/tests/campaign/mutation_campaign $(N) --seed $(SEED) --report build/mutations.json $(MUTATED)
+mutate-asan: deps-checks ## the same changes under both sanitizers
+	@tools/build.sh clang-asan mutation_campaign
+	@build/clang-asan/tests/campaign/mutation_campaign $(N) --seed $(SEED) --report build/mutations_asan.json $(MUTATED)
 coverage: deps-tests ## lines of src/gguf and src/model/config.cpp that N changes reach
 	@tools/mutation_coverage.py $(N) $(SEED) $(MUTATED)
 

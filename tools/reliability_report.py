@@ -2,7 +2,7 @@
 """The table of docs/reliability.md from what runs left behind: reliability_report.py [--write]
 
 Reads, as far as they are there: the reports of ctest (build/*/test-report.xml), build/fuzz/executions.tsv (make fuzz),
-build/mutations.json (make mutate) and build/mutation_coverage.json (make coverage). What was not run is a dash. --write puts the table
+build/mutations.json (make mutate), build/mutations_asan.json (make mutate-asan) and build/mutation_coverage.json (make coverage). What was not run is a dash. --write puts the table
 into docs/reliability.md between its two marks; else it is printed.
 """
 import json
@@ -15,14 +15,21 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reliability.md"
 BEGIN, END = "<!-- table: tools/reliability_report.py --write -->", "<!-- end of table -->"
 
-# Rows that count tests of the release build by name.
+# Rows that count tests of the release build by their suite.
 TEST_ROWS = [
-    ("cases of public reports tried", r"^(Cases?|CaseB\d+|B\d\d)|/?Case[A-Z]|^Cli\..*case"),
-    ("hostile files refused, tests of the reader", r"^(Reader|TensorTable|ModelFile|Metadata|Shards).*(Refuses|Names|Takes)"),
-    ("hyper-parameters refused, tests", r"^Config.*"),
-    ("faults injected (allocation, disk, pipe, signal)", r"^(Faults?|AllocationFault)|/?Fault[A-Z]|^Cli\..*fault"),
+    ("hostile model files: tests of the reader", r"^(Reader|TensorTable|ModelFile|Metadata|DamagedModel|ChangingModel|ModelInAnotherForm)\."),
+    ("hostile hyper-parameters, tensors and vocabularies: tests", r"^(LoadConfig|Tensors|KvHeads|HeadSize|Rope\w*|NotFinite|Vocab|CaseB18)\."),
+    ("session and base files that were changed: tests", r"^(SessionFile|BaseFile)\."),
+    ("faults (allocation, memory, disk, pipe, terminal, signal): tests", r"^(AllocationFailure|MemoryLimit|MemoryRoom|NewFiles)\.|^Cli\.(faults|limits)_"),
     ("corpora of the fuzz targets, replayed", r"^Fuzz\."),
 ]
+CASES = ROOT / "tests" / "cases.md"
+# What a fuzz target works on; an hour of processor time for each of these is what a campaign means.
+FUZZ_GROUPS = {
+    "model files and file readers": ("gguf", "split", "reference", "session_file"),
+    "texts": ("vocab", "tokenizer", "chat_template", "request", "text_stream"),
+    "arithmetic": ("isa_equivalence",),
+}
 SANITIZER_BUILDS = {
     "asan": "address, undefined (g++, all)",
     "clang-asan": "address, undefined (clang, floors below apps)",
@@ -44,8 +51,28 @@ def counted(tests):
     return f"{len(tests)} passed" if not failed else f"{len(tests) - failed} passed, {failed} failed"
 
 
+def plain_name(name):
+    """A test of C++ without its parameters, a file of Python tests as tests/cases.md names it."""
+    if name.startswith("Cli."):
+        return name.removeprefix("Cli.") + ".py"
+    return next((part for part in name.split("/") if "." in part), name)
+
+
+def case_row(release):
+    """How many cases of public reports there are, and the tests that hold them."""
+    rows = [line for line in CASES.read_text(encoding="utf-8").splitlines() if line.startswith("| B")]
+    named = {name.split(":")[0] for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    matching = [test for test in release or [] if plain_name(test[0]) in named]
+    missing = named - {plain_name(test[0]) for test in matching}
+    text = f"{len(rows)} cases, held by {len(named)} tests and files of tests: {counted(matching)} with their parameters"
+    if matching and missing:
+        text += f", {len(missing)} not run"
+    return "cases of public reports tried", text if matching else "-"
+
+
 def test_rows():
     release = outcomes("release")
+    yield case_row(release)
     for label, pattern in TEST_ROWS:
         matching = [test for test in release or [] if re.search(pattern, test[0])]
         yield label, counted(matching) if matching else "-"
@@ -55,6 +82,10 @@ def sanitizer_rows():
     for build, label in SANITIZER_BUILDS.items():
         tests = outcomes(build)
         yield f"tests under sanitizers: {label}", counted(tests) if tests else "-"
+
+
+def ran(executions, seconds):
+    return f"{executions:,} executions in {seconds / 60:.0f} min of processor time" if executions else "-"
 
 
 def fuzz_rows():
@@ -67,11 +98,17 @@ def fuzz_rows():
         total[1] += int(seconds)
     # libFuzzer also leaves "slow units" there: inputs during which the machine paused.
     findings = [file for file in (ROOT / "build" / "fuzz" / "findings").glob("*") if "-slow-unit-" not in file.name]
-    for target in sorted(file.name.removesuffix("_fuzz.cpp") for file in (ROOT / "tests" / "fuzz").glob("*_fuzz.cpp")):
-        executions, seconds = totals.get(target, (0, 0))
-        unsettled = sum(finding.name.startswith(f"{target}-") for finding in findings)
-        text = f"{executions:,} executions in {seconds / 60:.0f} min, {unsettled} open findings" if executions else "-"
-        yield f"fuzz target {target}", text
+    for group, targets in FUZZ_GROUPS.items():
+        executions, seconds = (sum(totals.get(target, (0, 0))[i] for target in targets) for i in range(2))
+        yield f"fuzzing of {group}", ran(executions, seconds)
+        for target in targets:
+            unsettled = sum(finding.name.startswith(f"{target}-") for finding in findings)
+            text = ran(*totals.get(target, (0, 0)))
+            yield f"fuzz target {target}", f"{text}, {unsettled} open findings" if target in totals else text
+    others = {file.name.removesuffix("_fuzz.cpp") for file in (ROOT / "tests" / "fuzz").glob("*_fuzz.cpp")}
+    others.difference_update(*FUZZ_GROUPS.values())
+    if others:
+        sys.exit(f"reliability: in no group of fuzz targets: {' '.join(sorted(others))}")
 
 
 def mutation_rows():
@@ -86,6 +123,12 @@ def mutation_rows():
         text += f"{kind['worst_cpu_ms']:.0f} ms, refused: file size + {kind['worst_refused_extra_bytes'] / 1e6:.1f} MB"
         yield f"mutated: {kind['kind']}", text
     yield "mutated files: findings", str(report["findings"])
+    sanitized = ROOT / "build" / "mutations_asan.json"
+    text = "-"
+    if sanitized.exists():
+        report = json.loads(sanitized.read_text())
+        text = f"{report['mutations']:,}, {report['findings']} findings"
+    yield "mutated files under sanitizers: address, undefined", text
     coverage = ROOT / "build" / "mutation_coverage.json"
     if coverage.exists():
         report = json.loads(coverage.read_text())

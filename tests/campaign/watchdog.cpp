@@ -10,6 +10,9 @@
 namespace lockstep::campaign {
 namespace {
 
+constexpr std::chrono::seconds kNone{0};
+constexpr std::chrono::seconds kSecond{1};
+
 // What is being worked on, for the signal handler: plain memory, and nothing but write().
 std::array<char, 256> present = {};
 
@@ -47,23 +50,23 @@ void Watchdog::start(const std::string& what) {
   const std::lock_guard lock(mutex_);
   present.fill('\0');
   std::copy_n(what.begin(), std::min(what.size(), present.size() - 1), present.begin());
-  deadline_ = Clock::now() + most_;
+  left_ = most_;
   changed_.notify_all();
 }
 
 void Watchdog::stop() {
   const std::lock_guard lock(mutex_);
-  deadline_.reset();
+  left_.reset();
   changed_.notify_all();
 }
 
+// Second by second, so that a process that was stopped for a while does not count that as work.
 void Watchdog::watch() {
   std::unique_lock lock(mutex_);
   while (!ended_) {
-    if (!deadline_) {
+    if (!left_) {
       changed_.wait(lock);
-    } else if (const auto deadline = *deadline_;
-               changed_.wait_until(lock, deadline) == std::cv_status::timeout && deadline_ == deadline) {
+    } else if (changed_.wait_for(lock, kSecond) == std::cv_status::timeout && left_ && (*left_ -= kSecond) <= kNone) {
       say_present();
       (void)!::write(STDERR_FILENO, "it does not end\n", 16);
       std::_Exit(1);

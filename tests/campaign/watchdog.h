@@ -22,14 +22,12 @@ class Watchdog {
   void stop();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void watch();
 
   std::chrono::seconds most_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<Clock::time_point> deadline_;
+  std::optional<std::chrono::seconds> left_;
   bool ended_ = false;
   std::thread thread_;
 };

@@ -233,6 +233,33 @@ TEST_P(EveryTable, AttendsToAWindowAndCapsScoresLikeTheDefinition) {
   }
 }
 
+TEST_P(EveryTable, AttendsAtTheEdgeOfAChunkLikeTheDefinitionTokenByToken) {
+  for (const auto type : {CacheType::kF16, CacheType::kF32, CacheType::kQ8_0}) {
+    for (const int64_t head_dim : {32, 40, 64, 80, 128}) {
+      if (type == CacheType::kQ8_0 && head_dim % kScaleGroup != 0) continue;
+      for (const auto& [heads, tokens] :
+           std::vector<std::pair<int64_t, int64_t>>{{1, 16}, {2, 8}, {3, 5}, {4, 4}, {7, 2}, {9, 2}, {8, 3}}) {
+        for (const int64_t n_positions : {tokens, int64_t{17}, int64_t{66}, int64_t{128}}) {
+          RandomData random(static_cast<uint64_t>(head_dim * 1000 + n_positions));
+          AttentionCase c = forge::random_attention(type, head_dim, n_positions, heads * tokens, random);
+          c.heads_per_token = heads;
+          const forge::AttentionResult together = c.run(table_);
+          const forge::AttentionResult wanted = c.run(kDefinition);
+          EXPECT_TRUE(same_bits(together.max_and_sum, wanted.max_and_sum)) << head_dim << ' ' << heads;
+          EXPECT_TRUE(same_bits(together.o, wanted.o)) << head_dim << ' ' << heads << ' ' << n_positions;
+          for (int64_t token = 0; token < tokens; ++token) {
+            AttentionCase alone = c.of_token(token);
+            const forge::AttentionResult one = alone.run(kDefinition);
+            EXPECT_EQ(
+                std::memcmp(one.o.data(), wanted.o.data() + token * heads * head_dim, one.o.size() * sizeof(float)), 0)
+                << head_dim << ' ' << heads << ' ' << n_positions << ' ' << token;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_P(EveryTable, MergesAndFinishesLikeTheDefinition) {
   RandomData random(6);
   for (const int64_t head_dim : {16, 32, 48, 64, 80, 96, 128, 256, 512}) {

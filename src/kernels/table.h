@@ -76,8 +76,7 @@ inline constexpr int kCacheTypes = 3;
   return kChunk * head_dim * (type == CacheType::kF16 ? 2 : 4);
 }
 
-// Query heads that share a KV head, of one token or of several that see the same positions, against one chunk of at
-// most kChunk positions.
+// Query heads that share a KV head, of one token or of several, against one chunk of at most kChunk positions.
 struct AttentionJob {
   const float* q;  // [n_group, head_dim]
   int64_t n_group;
@@ -87,11 +86,20 @@ struct AttentionJob {
   const void* k;
   // F16, F32: [kChunk][head_dim]. Q8_0: [kChunk][head_dim / 32] blocks of an f16 scale and 32 bytes.
   const void* v;
-  int64_t n_positions;  // attend to no position of the chunk from here on, 1..kChunk
+  int64_t n_positions;  // attend to no position of the chunk from here on, 1..kChunk (but see heads_per_token)
   float scale;
   const void* next_k;          // the keys that this thread reads next, or null: fetched meanwhile
   int64_t first_position = 0;  // attend from here on, below n_positions: what is before is out of the window
   float softcap = 0.0f;        // scores s become cap * tanh(s / cap); 0: they stay
+  // Where the tokens themselves are in the chunk: q is of tokens that follow one another, so many heads of each, and a
+  // token sees one position more than the one before it; n_positions is for the first. 0: all see the same.
+  int64_t heads_per_token = 0;
+
+  // n_positions for query g.
+  [[nodiscard, gnu::always_inline]] int64_t seen_by(int64_t g) const {
+    return heads_per_token == 0 ? n_positions : n_positions + g / heads_per_token;
+  }
+  [[nodiscard, gnu::always_inline]] int64_t seen_by_any() const { return seen_by(n_group - 1); }
 };
 
 // The result of one chunk for one query head: maximum score, sum of exponentials, and the weighted sum of V (not yet

@@ -29,20 +29,31 @@ class Group {
     return chunk * kChunk >= first_position_ && chunk < entry_.position / kChunk;
   }
 
+  // At its edge: the row itself is in the chunk, and sees it from the beginning.
+  [[nodiscard]] bool ends_in(int64_t chunk) const {
+    return chunk * kChunk >= first_position_ && chunk == entry_.position / kChunk;
+  }
+  // Whether the n-th row after this one can be computed together with it: it sees all of the chunk too, or, at the
+  // chunk's edge, n positions more.
+  [[nodiscard]] bool may_go_with(const Group& later, int64_t n, int64_t chunk) const {
+    if (sees_all_of(chunk)) return later.sees_all_of(chunk);
+    return ends_in(chunk) && later.ends_in(chunk) && later.entry_.position == entry_.position + n;
+  }
+
   [[nodiscard]] const float* q() const { return step_.work.q.data() + offset_; }
   [[nodiscard]] float* out() const { return step_.work.heads.data() + offset_; }
 
   // partial [n_group], o [n_group, head_dim]. `more`: the caller goes on with the following chunk.
   void attend_chunk(int64_t chunk, bool more, AttentionPartial* partial, float* o) const noexcept {
-    attend_chunk(chunk, more, q(), step_.config().n_group(), partial, o);
+    attend_chunk(chunk, more, q(), 1, partial, o);
   }
-  // The same for n queries [n, head_dim] that see as much of the chunk as this row does.
-  void attend_chunk(int64_t chunk, bool more, const float* queries, int64_t n, AttentionPartial* partial,
+  // The same for n_rows rows from this one on that may_go_with() it, whose queries are [n_rows, n_group, head_dim].
+  void attend_chunk(int64_t chunk, bool more, const float* queries, int64_t n_rows, AttentionPartial* partial,
                     float* o) const noexcept {
     const Config& c = step_.config();
     const int64_t n_positions = std::min(kChunk, entry_.position + 1 - chunk * kChunk);
     const kernels::AttentionJob job = {queries,
-                                       n,
+                                       n_rows * c.n_group(),
                                        c.head_dim,
                                        entry_.cache->k(chunk, layer_, kv_head_),
                                        entry_.cache->v(chunk, layer_, kv_head_),
@@ -50,7 +61,8 @@ class Group {
                                        c.attention_scale,
                                        more ? entry_.cache->k(chunk + 1, layer_, kv_head_) : nullptr,
                                        std::max(int64_t{0}, first_position_ - chunk * kChunk),
-                                       c.attn_softcap};
+                                       c.attn_softcap,
+                                       n_rows > 1 && ends_in(chunk) ? c.n_group() : 0};
     step_.kernels().attend_chunk[static_cast<int>(step_.model.cache_type)](job, partial, o);
   }
 
@@ -81,7 +93,7 @@ class Tile {
     const Group last = group(end_ - 1);
     for (int64_t chunk = first.first_chunk(); chunk < last.n_chunks(); ++chunk) {
       for (int64_t row = begin_; row < end_;) {
-        const int64_t end = end_of_alike(chunk, row);
+        const int64_t end = end_of_run(chunk, row);
         if (group(row).sees(chunk)) attend_chunk(chunk, row, end);
         row = end;
       }
@@ -94,18 +106,17 @@ class Tile {
 
   [[nodiscard]] Group group(int64_t row) const { return {step_, layer_, row, kv_head_}; }
 
-  // The end of the rows from `row` on that see all of the chunk, or the next row.
-  [[nodiscard]] int64_t end_of_alike(int64_t chunk, int64_t row) const {
-    int64_t end = row;
-    while (end < end_ && group(end).sees_all_of(chunk)) ++end;
-    return std::max(end, row + 1);
+  // The end of the rows from `row` on that are computed together.
+  [[nodiscard]] int64_t end_of_run(int64_t chunk, int64_t row) const {
+    int64_t end = row + 1;
+    while (end < end_ && group(row).may_go_with(group(end), end - row, chunk)) ++end;
+    return end;
   }
 
   void attend_chunk(int64_t chunk, int64_t begin, int64_t end) noexcept {
     const Group rows = group(begin);
     AttentionPartial part[kMostQueries];
-    rows.attend_chunk(chunk, chunk + 1 < rows.n_chunks(), q_ + (begin - begin_) * width_, (end - begin) * n_group_,
-                      part, o_);
+    rows.attend_chunk(chunk, chunk + 1 < rows.n_chunks(), q_ + (begin - begin_) * width_, end - begin, part, o_);
     for (int64_t row = begin; row < end; ++row)
       add(chunk, row, part + (row - begin) * n_group_, o_ + (row - begin) * width_);
   }

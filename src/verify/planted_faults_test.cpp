@@ -37,9 +37,12 @@ void attend_by_modulo(const AttentionJob& job, AttentionPartial* partial, float*
   for (int64_t layer = 0; layer < shape.n_layers; ++layer) {
     for (int64_t kv_head = 0; kv_head < shape.n_kv_heads; ++kv_head) {
       if (planted.cache->k(0, layer, kv_head) != job.k) continue;
+      const int64_t n_heads = job.heads_per_token == 0 ? job.n_group : job.heads_per_token;
       for (int64_t g = 0; g < job.n_group; ++g) {
-        const int64_t wrong = (kv_head * job.n_group + g) % shape.n_kv_heads;
+        const int64_t wrong = (kv_head * n_heads + g % n_heads) % shape.n_kv_heads;
         AttentionJob one = job;
+        one.n_positions = job.seen_by(g);
+        one.heads_per_token = 0;
         one.q = job.q + g * job.head_dim;
         one.n_group = 1;
         one.k = planted.cache->k(0, layer, wrong);

@@ -24,6 +24,18 @@ struct AttentionCase {
   std::vector<float> values;  // [n_positions, head_dim]
   int64_t first_position = 0;
   float softcap = 0.0f;
+  int64_t heads_per_token = 0;  // otherwise the last of the tokens in n_group sees n_positions
+
+  // What the definition says of one of the tokens.
+  [[nodiscard]] AttentionCase of_token(int64_t token) const {
+    AttentionCase one = *this;
+    one.n_group = heads_per_token;
+    one.heads_per_token = 0;
+    one.n_positions = n_positions - (n_group / heads_per_token - 1) + token;
+    const auto width = heads_per_token * head_dim;
+    one.q.assign(q.begin() + token * width, q.begin() + (token + 1) * width);
+    return one;
+  }
 
   // Positions past n_positions, and before first_position, hold NaN, as another sequence's leftovers might: they must
   // not matter.
@@ -36,9 +48,11 @@ struct AttentionCase {
     }
     std::vector<kernels::AttentionPartial> partial(static_cast<size_t>(n_group));
     result.o.assign(q.size(), std::numeric_limits<float>::quiet_NaN());
-    table.attend_chunk[static_cast<int>(type)]({q.data(), n_group, head_dim, result.k.data(), result.v.data(),
-                                                n_positions, scale, result.k.data(), first_position, softcap},
-                                               partial.data(), result.o.data());
+    const int64_t n_later = heads_per_token == 0 ? 0 : (n_group - 1) / heads_per_token;
+    table.attend_chunk[static_cast<int>(type)](
+        {q.data(), n_group, head_dim, result.k.data(), result.v.data(), n_positions - n_later, scale, result.k.data(),
+         first_position, softcap, heads_per_token},
+        partial.data(), result.o.data());
     for (const kernels::AttentionPartial& p : partial)
       result.max_and_sum.insert(result.max_and_sum.end(), {p.max, p.sum});
     return result;
@@ -56,7 +70,8 @@ inline AttentionCase random_attention(kernels::CacheType type, int64_t head_dim,
           random.normals(n_positions * head_dim, 2.0f),
           random.normals(n_positions * head_dim),
           0,
-          0.0f};
+          0.0f,
+          0};
 }
 
 }  // namespace lockstep::forge

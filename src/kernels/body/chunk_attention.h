@@ -71,40 +71,42 @@ LOCKSTEP_INLINE void score_blocks(const AttentionJob& job, const float (*q)[kQue
   }
 }
 
+// Of positions up to n_positions.
 template <typename Element, int n_heads>
-LOCKSTEP_INLINE void all_scores(const AttentionJob& job, const float* queries, float (*score)[kChunk]) {
+LOCKSTEP_INLINE void all_scores(const AttentionJob& job, const float* queries, int64_t n_positions,
+                                float (*score)[kChunk]) {
   alignas(64) float q[n_heads][kQueryStride];
   for (int g = 0; g < n_heads; ++g) {
     for (int64_t d = 0; d < job.head_dim; d += kLanes) store(q[g] + d, load(queries + g * job.head_dim + d));
   }
   constexpr int kScoreBlocks = std::min(2, beside<n_heads>(kScoreVectors));
   int64_t p = job.first_position / kPositionsPerBlock * kPositionsPerBlock;
-  for (; p + (kScoreBlocks - 1) * kPositionsPerBlock < job.n_positions; p += kScoreBlocks * kPositionsPerBlock) {
+  for (; p + (kScoreBlocks - 1) * kPositionsPerBlock < n_positions; p += kScoreBlocks * kPositionsPerBlock) {
     float(*at)[kChunk] = reinterpret_cast<float(*)[kChunk]>(score[0] + p);
     score_blocks<Element, n_heads, kScoreBlocks>(job, q, p * job.head_dim, at);
   }
-  for (; p < job.n_positions; p += kPositionsPerBlock) {
+  for (; p < n_positions; p += kPositionsPerBlock) {
     float(*at)[kChunk] = reinterpret_cast<float(*)[kChunk]>(score[0] + p);
     score_blocks<Element, n_heads, 1>(job, q, p * job.head_dim, at);
   }
 }
 
-// The part of a chunk that holds what is attended to, in whole steps of the sum of weights. Beyond it weights are 0 and
-// change no sum.
+// The part of a chunk that holds what a head attends to, in whole steps of the sum of weights. Beyond it weights are 0
+// and change no sum.
 constexpr int64_t kSumStep = 4 * kLanes;
-LOCKSTEP_INLINE int64_t part_begin(const AttentionJob& job) {
-  return job.first_position / kSumStep * kSumStep;
-}
-LOCKSTEP_INLINE int64_t part_end(const AttentionJob& job) {
-  return (job.n_positions + kSumStep - 1) / kSumStep * kSumStep;
-}
+struct Part {
+  int64_t first;
+  int64_t n_positions;
+  int64_t begin = first / kSumStep * kSumStep;
+  int64_t end = (n_positions + kSumStep - 1) / kSumStep * kSumStep;
+};
 
 // The largest of a head's scores; positions that are not attended to count as minus infinity from here on.
-LOCKSTEP_INLINE float largest_score(const AttentionJob& job, float* score) {
-  for (int64_t p = part_begin(job); p < job.first_position; ++p) score[p] = -__builtin_inff();
-  for (int64_t p = job.n_positions; p < part_end(job); ++p) score[p] = -__builtin_inff();
-  Floats max = load(score + part_begin(job));
-  for (int64_t p = part_begin(job) + kLanes; p < part_end(job); p += kLanes) max = larger(load(score + p), max);
+LOCKSTEP_INLINE float largest_score(const Part& part, float* score) {
+  for (int64_t p = part.begin; p < part.first; ++p) score[p] = -__builtin_inff();
+  for (int64_t p = part.n_positions; p < part.end; ++p) score[p] = -__builtin_inff();
+  Floats max = load(score + part.begin);
+  for (int64_t p = part.begin + kLanes; p < part.end; p += kLanes) max = larger(load(score + p), max);
   float lanes[kLanes];
   store(lanes, max);
   for (int half = kLanes / 2; half > 0; half /= 2) {
@@ -114,9 +116,9 @@ LOCKSTEP_INLINE float largest_score(const AttentionJob& job, float* score) {
 }
 
 // Scores become weights, e^(score - top); returns their sum.
-LOCKSTEP_INLINE float weights_of(const AttentionJob& job, float* score, float top) {
+LOCKSTEP_INLINE float weights_of(const Part& part, float* score, float top) {
   Floats sum[4] = {zero(), zero(), zero(), zero()};
-  for (int64_t p = part_begin(job); p < part_end(job); p += kSumStep) {
+  for (int64_t p = part.begin; p < part.end; p += kSumStep) {
     LOCKSTEP_UNROLL
     for (int i = 0; i < 4; ++i) {
       const Floats w = exp_vector(load(score + p + i * kLanes) - splat(top));
@@ -148,7 +150,7 @@ struct QuantizedValues {
 
   explicit QuantizedValues(const AttentionJob& job)
       : v(static_cast<const int8_t*>(job.v)), n_groups(job.head_dim / kScaleGroup) {
-    for (int64_t i = job.first_position * n_groups; i < job.n_positions * n_groups; ++i) {
+    for (int64_t i = job.first_position * n_groups; i < job.seen_by_any() * n_groups; ++i) {
       uint16_t half;
       __builtin_memcpy(&half, v + i * (kScaleGroup + 2), 2);
       scale[i] = f16_to_f32(half);
@@ -162,16 +164,16 @@ struct QuantizedValues {
   }
 };
 
-// o[g][d..] of n_vectors x 16 elements: a chain over the positions.
+// o[g][d..] of n_vectors x 16 elements: a chain over positions begin to end-1, or its continuation.
 template <typename Values, int n_heads, int n_vectors>
-LOCKSTEP_INLINE void value_slice(const AttentionJob& job, const Values& values, int64_t d,
-                                 const float (*weight)[kChunk], float* o) {
+LOCKSTEP_INLINE void value_slice(const AttentionJob& job, const Values& values, int64_t begin, int64_t end, int64_t d,
+                                 bool go_on, const float (*weight)[kChunk], float* o) {
   Floats acc[n_heads][n_vectors];
   for (int g = 0; g < n_heads; ++g) {
-    for (int i = 0; i < n_vectors; ++i) acc[g][i] = zero();
+    for (int i = 0; i < n_vectors; ++i) acc[g][i] = go_on ? load(o + g * job.head_dim + d + i * kLanes) : zero();
   }
   const std::byte* next = static_cast<const std::byte*>(job.next_k);
-  for (int64_t p = job.first_position; p < job.n_positions; ++p) {
+  for (int64_t p = begin; p < end; ++p) {
     Floats value[n_vectors];
     prefetch(static_cast<const std::byte*>(job.v) + values.offset(p + 8, d));
     if (next != nullptr) prefetch_far(next + values.offset(p, d));
@@ -189,22 +191,37 @@ LOCKSTEP_INLINE void value_slice(const AttentionJob& job, const Values& values, 
   }
 }
 
+template <typename Values, int n_heads>
+LOCKSTEP_INLINE void sum_values(const AttentionJob& job, const Values& values, int64_t begin, int64_t end, bool go_on,
+                                const float (*weight)[kChunk], float* o) {
+  constexpr int kWide = beside<n_heads>(kValueVectors);
+  int64_t d = 0;
+  for (; d + kWide * kLanes <= job.head_dim; d += kWide * kLanes)
+    value_slice<Values, n_heads, kWide>(job, values, begin, end, d, go_on, weight, o);
+  for (; d < job.head_dim; d += kLanes) value_slice<Values, n_heads, 1>(job, values, begin, end, d, go_on, weight, o);
+}
+
 // Scores of n_heads heads from `first` on become weights, and weights and values the result.
 template <typename Values, int n_heads>
 LOCKSTEP_INLINE void weigh_values(const AttentionJob& job, const Values& values, int64_t first, float (*score)[kChunk],
                                   AttentionPartial* partial, float* o) {
-  if (job.softcap != 0.0f) {
-    for (int g = 0; g < n_heads; ++g)
-      softcap_vector(score[g] + job.first_position, job.n_positions - job.first_position, job.softcap);
+  for (int g = 0; g < n_heads; ++g) {
+    const Part part{job.first_position, job.seen_by(first + g)};
+    if (job.softcap != 0.0f) softcap_vector(score[g] + part.first, part.n_positions - part.first, job.softcap);
+    partial[first + g].max = largest_score(part, score[g]);
   }
-  for (int g = 0; g < n_heads; ++g) partial[first + g].max = largest_score(job, score[g]);
-  for (int g = 0; g < n_heads; ++g) partial[first + g].sum = weights_of(job, score[g], partial[first + g].max);
-  constexpr int kWide = beside<n_heads>(kValueVectors);
-  int64_t d = 0;
-  for (; d + kWide * kLanes <= job.head_dim; d += kWide * kLanes)
-    value_slice<Values, n_heads, kWide>(job, values, d, score, o + first * job.head_dim);
-  for (; d < job.head_dim; d += kLanes)
-    value_slice<Values, n_heads, 1>(job, values, d, score, o + first * job.head_dim);
+  for (int g = 0; g < n_heads; ++g) {
+    const Part part{job.first_position, job.seen_by(first + g)};
+    partial[first + g].sum = weights_of(part, score[g], partial[first + g].max);
+  }
+  // What all see, and then what later tokens see beyond.
+  o += first * job.head_dim;
+  const int64_t common = job.seen_by(first);
+  sum_values<Values, n_heads>(job, values, job.first_position, common, false, score, o);
+  for (int g = 0; g < n_heads; ++g) {
+    if (const int64_t end = job.seen_by(first + g); end > common)
+      sum_values<Values, 1>(job, values, common, end, true, score + g, o + g * job.head_dim);
+  }
 }
 
 template <typename Element>
@@ -216,7 +233,7 @@ struct PlainHeads {
   template <int n_heads>
   [[gnu::noinline]] void attend(int64_t first, AttentionPartial* partial, float* o) const {
     alignas(64) float score[n_heads][kChunk];
-    all_scores<Element, n_heads>(job, job.q + first * job.head_dim, score);
+    all_scores<Element, n_heads>(job, job.q + first * job.head_dim, job.seen_by(first + n_heads - 1), score);
     weigh_values<PlainValues<Element>, n_heads>(job, values, first, score, partial, o);
   }
 };
@@ -240,6 +257,7 @@ struct QuantizedHeads {
     alignas(64) float score[n_heads][kChunk];
     alignas(64) std::byte scratch[n_heads * (kMaxHeadDim / kScaleGroup + 16) * 4 + 64];
     const int64_t d = job.head_dim;
+    const int64_t n_positions = job.seen_by(first + n_heads - 1);
     const uint64_t row_bytes = static_cast<uint64_t>(d / kScaleGroup * (kScaleGroup + 2));
     const Activations heads = {nullptr,
                                0,
@@ -252,7 +270,7 @@ struct QuantizedHeads {
                                n_heads};
     linear_fast<TensorType::kQ8_0>({{static_cast<const std::byte*>(job.k), row_bytes, kChunk, d},
                                     job.first_position / kPositionsPerBlock * kPositionsPerBlock,
-                                    (job.n_positions + 15) / 16 * 16,
+                                    (n_positions + 15) / 16 * 16,
                                     heads,
                                     score[0],
                                     kChunk,
@@ -260,7 +278,7 @@ struct QuantizedHeads {
                                     scratch});
     const Floats factor = splat(finite ? job.scale : __builtin_nanf(""));
     for (int g = 0; g < n_heads; ++g) {
-      for (int64_t p = job.first_position / kLanes * kLanes; p < job.n_positions; p += kLanes)
+      for (int64_t p = job.first_position / kLanes * kLanes; p < n_positions; p += kLanes)
         store(score[g] + p, load(score[g] + p) * factor);
     }
     weigh_values<QuantizedValues, n_heads>(job, values, first, score, partial, o);

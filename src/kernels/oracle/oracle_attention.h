@@ -37,12 +37,12 @@ void append_v(void* v, int64_t position, const float* head, int64_t head_dim) no
   for (int64_t d = 0; d < head_dim; ++d) row[d] = Element::store(head[d]);
 }
 
-// score[p] = (fma chain over d of q[d] * k[p, d]) * scale, for whole blocks of positions.
+// score[p] = (fma chain over d of q[d] * k[p, d]) * scale, for the first n positions in whole blocks.
 template <typename Element>
-inline void scores(const AttentionJob& job, const float* q, float* score) {
+inline void scores(const AttentionJob& job, const float* q, int64_t n, float* score) {
   const int64_t begin = job.first_position / kPositionsPerBlock * kPositionsPerBlock;
   const auto* k = static_cast<const typename Element::Stored*>(job.k) + begin * job.head_dim;
-  for (int64_t p0 = begin; p0 < job.n_positions; p0 += kPositionsPerBlock, k += job.head_dim * kPositionsPerBlock) {
+  for (int64_t p0 = begin; p0 < n; p0 += kPositionsPerBlock, k += job.head_dim * kPositionsPerBlock) {
     float s[kPositionsPerBlock] = {};
     for (int64_t d = 0; d < job.head_dim; ++d) {
       for (int64_t lane = 0; lane < kPositionsPerBlock; ++lane) {
@@ -54,9 +54,8 @@ inline void scores(const AttentionJob& job, const float* q, float* score) {
 }
 
 // Scores, capped where the job says so, become weights e^(s - max); returns maximum and sum.
-inline AttentionPartial softmax_weights(const AttentionJob& job, float* score) {
+inline AttentionPartial softmax_weights(const AttentionJob& job, int64_t n, float* score) {
   const int64_t first = job.first_position;
-  const int64_t n = job.n_positions;
   if (job.softcap != 0.0f) softcap(score + first, n - first, job.softcap);
   float max = score[first];
   for (int64_t p = first + 1; p < n; ++p) max = score[p] > max ? score[p] : max;
@@ -72,12 +71,13 @@ inline AttentionPartial softmax_weights(const AttentionJob& job, float* score) {
 template <typename Element>
 void attend_chunk(const AttentionJob& job, AttentionPartial* partial, float* o) noexcept {
   for (int64_t g = 0; g < job.n_group; ++g, o += job.head_dim) {
+    const int64_t n = job.seen_by(g);
     float weight[kChunk] = {};
-    scores<Element>(job, job.q + g * job.head_dim, weight);
-    partial[g] = softmax_weights(job, weight);
+    scores<Element>(job, job.q + g * job.head_dim, n, weight);
+    partial[g] = softmax_weights(job, n, weight);
     for (int64_t d = 0; d < job.head_dim; ++d) o[d] = 0.0f;
     const auto* v = static_cast<const typename Element::Stored*>(job.v) + job.first_position * job.head_dim;
-    for (int64_t p = job.first_position; p < job.n_positions; ++p, v += job.head_dim) {
+    for (int64_t p = job.first_position; p < n; ++p, v += job.head_dim) {
       for (int64_t d = 0; d < job.head_dim; ++d) o[d] = __builtin_fmaf(weight[p], Element::load(v[d]), o[d]);
     }
   }
@@ -131,11 +131,11 @@ struct QuantizedQuery {
 };
 
 // score[p] = (the product of compute mode fast for a Q8_0 row) * scale.
-inline void scores_q8(const AttentionJob& job, const float* q, float* score) {
+inline void scores_q8(const AttentionJob& job, const float* q, int64_t n, float* score) {
   QuantizedQuery query;
   const bool finite = quantize(q, job.head_dim, query.q, query.scale, query.sum);
   const int64_t n_groups = job.head_dim / kScaleGroup;
-  for (int64_t p = job.first_position; p < job.n_positions; ++p) {
+  for (int64_t p = job.first_position; p < n; ++p) {
     const auto* unit = static_cast<const uint8_t*>(job.k) + p / kPositionsPerBlock * n_groups * kCachedUnit;
     const int64_t lane = p % kPositionsPerBlock;
     float acc = finite ? 0.0f : __builtin_nanf("");
@@ -155,12 +155,13 @@ inline void scores_q8(const AttentionJob& job, const float* q, float* score) {
 [[maybe_unused]] void attend_chunk_q8(const AttentionJob& job, AttentionPartial* partial, float* o) noexcept {
   const int64_t n_groups = job.head_dim / kScaleGroup;
   for (int64_t h = 0; h < job.n_group; ++h, o += job.head_dim) {
+    const int64_t n = job.seen_by(h);
     float weight[kChunk] = {};
-    scores_q8(job, job.q + h * job.head_dim, weight);
-    partial[h] = softmax_weights(job, weight);
+    scores_q8(job, job.q + h * job.head_dim, n, weight);
+    partial[h] = softmax_weights(job, n, weight);
     for (int64_t d = 0; d < job.head_dim; ++d) o[d] = 0.0f;
     const auto* block = static_cast<const uint8_t*>(job.v) + job.first_position * n_groups * (kScaleGroup + 2);
-    for (int64_t p = job.first_position; p < job.n_positions; ++p) {
+    for (int64_t p = job.first_position; p < n; ++p) {
       for (int64_t g = 0; g < n_groups; ++g, block += kScaleGroup + 2) {
         uint16_t half;
         __builtin_memcpy(&half, block, 2);

@@ -78,15 +78,24 @@ Json sizes_json(const std::vector<std::pair<std::string_view, uint64_t>>& sizes)
   return result;
 }
 
+Json kv_json(uint64_t elements) {
+  const KvBytes bytes = kv_bytes(elements);
+  const auto whole = static_cast<uint64_t>(bytes.q8_0);
+  const bool is_whole = static_cast<double>(whole) == bytes.q8_0;
+  return {{"f16", bytes.f16}, {"f32", bytes.f32}, {"q8_0", is_whole ? Json(whole) : Json(bytes.q8_0)}};
+}
+
 Json memory_json(const ModelMemory& memory) {
-  Json kv;
-  if (memory.kv_elements_per_token) {
-    const KvBytes bytes = kv_bytes(*memory.kv_elements_per_token);
-    const auto whole = static_cast<uint64_t>(bytes.q8_0);
-    const bool is_whole = static_cast<double>(whole) == bytes.q8_0;
-    kv = {{"f16", bytes.f16}, {"f32", bytes.f32}, {"q8_0", is_whole ? Json(whole) : Json(bytes.q8_0)}};
+  Json result = {{"weights", memory.weights}};
+  result["kv_per_token"] = memory.kv_elements_per_token ? kv_json(*memory.kv_elements_per_token) : Json();
+  if (memory.windows) {
+    result["windows"] = {{"tokens", memory.windows->n_tokens},
+                         {"layers", memory.windows->n_layers},
+                         {"kv_per_token", kv_json(memory.windows->kv_elements_per_token)},
+                         {"most_tokens", memory.windows->most_tokens}};
   }
-  return {{"weights", memory.weights}, {"kv_per_token", kv}, {"if_all", sizes_json(memory.if_all)}};
+  result["if_all"] = sizes_json(memory.if_all);
+  return result;
 }
 
 Json shards_json(const gguf::ModelFile& model) {

@@ -131,18 +131,29 @@ void add_sizes(std::string& out, const ModelMemory& memory) {
   }
 }
 
+void add_windows(std::string& out, const ModelMemory& memory) {
+  const ModelMemory::Windows& windows = *memory.windows;
+  const KvBytes beyond = kv_bytes(*memory.kv_elements_per_token - windows.kv_elements_per_token);
+  add(out,
+      "  {} layers look back {} tokens and keep at most {}, besides the windows before the last turns' beginnings;\n",
+      windows.n_layers, windows.n_tokens, windows.most_tokens);
+  add(out, "  every further token takes {} in f16\n", human_bytes(static_cast<double>(beyond.f16)));
+}
+
 void add_memory(std::string& out, const ModelMemory& memory) {
   add(out, "\nKV cache per token\n");
   if (memory.kv_elements_per_token) {
-    const KvBytes bytes = kv_bytes(*memory.kv_elements_per_token);
-    constexpr double kTokens = 4096;
-    const auto line = [&](std::string_view name, double per_token) {
-      add(out, "  {:8}  {:>14}  {:>10}  {} for {} tokens\n", name, per_token, human_bytes(per_token),
-          human_bytes(per_token * kTokens), kTokens);
+    constexpr uint64_t kTokens = 4096;
+    const KvBytes one = kv_bytes(*memory.kv_elements_per_token);
+    const KvBytes all = kv_bytes(kv_elements(memory, kTokens));
+    const auto line = [&](std::string_view name, auto per_token, auto of_all) {
+      add(out, "  {:8}  {:>14}  {:>10}  {} for {} tokens\n", name, per_token,
+          human_bytes(static_cast<double>(per_token)), human_bytes(static_cast<double>(of_all)), kTokens);
     };
-    line("f16", static_cast<double>(bytes.f16));
-    line("f32", static_cast<double>(bytes.f32));
-    line("q8_0", bytes.q8_0);
+    line("f16", one.f16, all.f16);
+    line("f32", one.f32, all.f32);
+    line("q8_0", one.q8_0, all.q8_0);
+    if (memory.windows) add_windows(out, memory);
   } else {
     add(out, "  unknown: the file does not give layers, heads and head size\n");
   }

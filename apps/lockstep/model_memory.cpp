@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "model/model.h"
 
 namespace lockstep {
 namespace {
@@ -57,10 +58,35 @@ std::optional<ModelMemory::Share> share_per_token(const gguf::ModelFile& model) 
   }
 }
 
+// As the model floor reads the file; nothing where it refuses to.
+std::optional<ModelMemory::Windows> windows_of(const gguf::ModelFile& file) {
+  try {
+    const gguf::TensorInfo* embedding = file.find("token_embd.weight");
+    if (embedding == nullptr) return std::nullopt;
+    const model::Config c = model::load_config(file.metadata(), static_cast<int64_t>(embedding->shape[1]));
+    const int64_t n_layers = std::ranges::count(c.windowed_layers, true);
+    if (c.window == 0 || n_layers == 0) return std::nullopt;
+    const auto elements = static_cast<uint64_t>(n_layers * 2 * c.kv_width());
+    constexpr int64_t kBatch = 512;  // --batch-size of all commands, unless said otherwise
+    return ModelMemory::Windows{c.window, n_layers, elements,
+                                exec::KvCache::most_window_positions(c.window, model::kCutMargin, kBatch)};
+  } catch (const Error&) {
+    return std::nullopt;  // as below
+  }
+}
+
 }  // namespace
 
 KvBytes kv_bytes(uint64_t elements) {
   return {elements * 2, elements * 4, static_cast<double>(elements) * 34.0 / 32.0};
+}
+
+uint64_t kv_elements(const ModelMemory& memory, uint64_t n_tokens) {
+  const uint64_t of_all = memory.kv_elements_per_token.value_or(0);
+  if (!memory.windows) return of_all * n_tokens;
+  const uint64_t of_windows = memory.windows->kv_elements_per_token;
+  return (of_all - of_windows) * n_tokens +
+         of_windows * std::min(n_tokens, static_cast<uint64_t>(memory.windows->most_tokens));
 }
 
 std::optional<uint64_t> kv_elements_per_token(const gguf::Metadata& metadata) {
@@ -103,6 +129,7 @@ ModelMemory measure_memory(const gguf::ModelFile& model) {
   }
   memory.per_token = share_per_token(model);
   memory.kv_elements_per_token = kv_elements_per_token(model.metadata());
+  if (memory.kv_elements_per_token) memory.windows = windows_of(model);
   for (const quant::TensorType type : kComparedTypes) {
     memory.if_all.emplace_back(quant::to_string(type), bytes_if_all(model, type));
   }

@@ -21,7 +21,15 @@ struct ModelMemory {
     uint64_t bytes;
   };
   std::optional<Share> per_token;
-  std::optional<uint64_t> kv_elements_per_token;              // keys and values of all layers
+  std::optional<uint64_t> kv_elements_per_token;  // keys and values of all layers
+  // Layers that keep the end of a timeline only.
+  struct Windows {
+    int64_t n_tokens;  // that a token attends to
+    int64_t n_layers;
+    uint64_t kv_elements_per_token;  // of these layers
+    int64_t most_tokens;             // that they keep, in whole blocks, besides what the beginnings of turns need
+  };
+  std::optional<Windows> windows;
   std::vector<std::pair<std::string_view, uint64_t>> if_all;  // type name -> bytes_if_all
 };
 
@@ -34,6 +42,9 @@ struct KvBytes {
   double q8_0;
 };
 KvBytes kv_bytes(uint64_t elements);
+
+// Elements of a cache that holds `n_tokens`, without what the beginnings of turns need.
+uint64_t kv_elements(const ModelMemory& memory, uint64_t n_tokens);
 
 // Keys and values of one token over all layers: KV heads (one number, or one per layer) times key_length +
 // value_length. Nothing when the keys are missing, of a wrong type or contradict each other, as in a vocabulary-only

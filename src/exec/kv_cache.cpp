@@ -43,6 +43,11 @@ int64_t KvCache::first_window_block(int64_t n) const noexcept {
   return std::max(int64_t{0}, n + 1 - shape_.window) / kBlockPositions;
 }
 
+int64_t KvCache::most_window_positions(int64_t window, int64_t margin, int64_t batch) noexcept {
+  const int64_t n = window - 1 + margin + batch;  // in a row, and the first may be the last of its block
+  return ((n - 1 + kBlockPositions - 1) / kBlockPositions + 1) * kBlockPositions;
+}
+
 bool KvCache::has_window_of(int64_t n) const noexcept {
   const auto begin = window_blocks_.begin() + std::min(first_window_block(n), n_blocks(n));
   return std::find(begin, window_blocks_.begin() + n_blocks(n), nullptr) == window_blocks_.begin() + n_blocks(n);

@@ -76,6 +76,9 @@ class KvCache {
   [[nodiscard]] std::span<std::byte> block(int64_t i) const noexcept {
     return {whole_blocks_[static_cast<size_t>(i)], block_bytes()};
   }
+  // Positions whose blocks windowed layers ever keep at a time, when passes are of at most `batch` tokens and no mark
+  // keeps more.
+  [[nodiscard]] static int64_t most_window_positions(int64_t window, int64_t margin, int64_t batch) noexcept;
   // Of the windowed layers: blocks first_window_block(n)..n_blocks(n)-1 are what position n looks at.
   [[nodiscard]] int64_t first_window_block(int64_t n) const noexcept;
   [[nodiscard]] uint64_t window_block_bytes() const noexcept { return windows_.block_bytes(); }

@@ -61,7 +61,8 @@ struct ModelOptions {
 [[nodiscard]] kernels::StartCheck check_kernels(const gguf::ModelFile& file, const kernels::KernelTable& table,
                                                 kernels::CacheType cache_type, kernels::CheckedModes modes = {});
 
-// `margin`: how many tokens a timeline with windowed layers can surely be cut back.
-[[nodiscard]] exec::KvCache::Shape cache_shape(const Model& model, int64_t max_positions, int64_t margin = 512);
+// How many tokens a timeline with windowed layers can surely be cut back.
+constexpr int64_t kCutMargin = 512;
+[[nodiscard]] exec::KvCache::Shape cache_shape(const Model& model, int64_t max_positions, int64_t margin = kCutMargin);
 
 }  // namespace lockstep::model

@@ -50,10 +50,18 @@ void choose(const float* p, int32_t n, int64_t n_chosen, int32_t* chosen) noexce
   }
 }
 
-void normalize(float* weights, int64_t n, float scale) noexcept {
+float sum_of(const float* weights, int64_t n) noexcept {
   float sum = weights[0];
   for (int64_t i = 1; i < n; ++i) sum += weights[i];
-  sum = sum > kSmallestSum ? sum : kSmallestSum;
+  return sum;
+}
+
+float divisor(float sum) noexcept {
+  return sum > kSmallestSum ? sum : kSmallestSum;
+}
+
+void normalize(float* weights, int64_t n, float scale) noexcept {
+  const float sum = divisor(sum_of(weights, n));
   for (int64_t i = 0; i < n; ++i) weights[i] /= sum;
   if (scale != 1.0f) multiply(weights, n, scale);
 }
@@ -83,6 +91,19 @@ void show_chosen(const Step& step, const Routing& r, int64_t layer, exec::Member
   show(step, {kFfnMoeTopk, layer, ids, n_used, n_used}, me);
 }
 
+// What the weights are divided by. (Their order over all experts, llama.cpp's ffn_moe_argsort, is not shown: two that
+// hardly differ and are not chosen may stand either way.)
+void show_sums(const Step& step, const Routing& r, int64_t layer, exec::Member& me) noexcept {
+  if (step.observer == nullptr) return;
+  const int64_t n_used = step.config().n_experts_used;
+  float* sums = step.work.experts.results.data();
+  const exec::Range rows = me.index() == 0 ? exec::Range{0, step.n_rows} : exec::Range{0, 0};
+  for (int64_t t = rows.begin; t < rows.end; ++t) sums[t] = sum_of(r.weights + t * n_used, n_used);
+  show(step, {kFfnMoeWeightsSum, layer, sums, 1, 1}, me);
+  for (int64_t t = rows.begin; t < rows.end; ++t) sums[t] = divisor(sums[t]);
+  show(step, {kFfnMoeWeightsSumClamped, layer, sums, 1, 1}, me);
+}
+
 // Which experts a row goes through, and with which weights. A batch: with a meeting.
 Routing route(const Step& step, const Matrix& router, const kernels::Activations& in, int64_t layer,
               exec::Member& me) noexcept {
@@ -102,6 +123,7 @@ Routing route(const Step& step, const Matrix& router, const kernels::Activations
   show(step, {kFfnMoeProbs, layer, r.probabilities, n, n}, me);
   show_chosen(step, r, layer, me);
   show(step, {kFfnMoeWeights, layer, r.weights, 1, 1, {}, 0, n_used}, me);
+  show_sums(step, r, layer, me);
   for (int64_t t = r.mine.begin; t < r.mine.end; ++t) normalize(r.weights + t * n_used, n_used, c.expert_weights_scale);
   const Site site = c.expert_weights_scale == 1.0f ? kFfnMoeWeightsNorm : kFfnMoeWeightsScaled;
   show(step, {site, layer, r.weights, n_used, n_used}, me);

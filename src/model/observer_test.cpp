@@ -161,7 +161,8 @@ TEST(Observer, SeesExpertsUnderTheNamesOfLlamaCppAndInTheRoutersOrder) {
   }
   EXPECT_EQ(names,
             (std::vector<std::string>{"ffn_moe_logits-0 MUL_MAT", "ffn_moe_probs-0 SOFT_MAX", "ffn_moe_topk-0 VIEW",
-                                      "ffn_moe_weights-0 GET_ROWS", "ffn_moe_weights_norm-0 DIV",
+                                      "ffn_moe_weights-0 GET_ROWS", "ffn_moe_weights_sum-0 SUM_ROWS",
+                                      "ffn_moe_weights_sum_clamped-0 CLAMP", "ffn_moe_weights_norm-0 DIV",
                                       "ffn_moe_gate-0 MUL_MAT_ID", "ffn_moe_up-0 MUL_MAT_ID", "ffn_moe_swiglu-0 SWIGLU",
                                       "ffn_moe_down-0 MUL_MAT_ID", "ffn_moe_weighted-0 MUL", "ffn_moe_out-0 ADD"}));
   using Extents = std::array<int64_t, 4>;

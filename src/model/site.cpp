@@ -31,6 +31,8 @@ SiteName site_name(Site site) {
                                                     {"ffn_moe_probs", "SOFT_MAX"},
                                                     {"ffn_moe_topk", "VIEW"},
                                                     {"ffn_moe_weights", "GET_ROWS"},
+                                                    {"ffn_moe_weights_sum", "SUM_ROWS"},
+                                                    {"ffn_moe_weights_sum_clamped", "CLAMP"},
                                                     {"ffn_moe_weights_norm", "DIV"},
                                                     {"ffn_moe_weights_scaled", "SCALE"},
                                                     {"ffn_moe_gate", "MUL_MAT_ID"},

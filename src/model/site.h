@@ -34,6 +34,8 @@ enum Site : int64_t {
   kFfnMoeProbs,
   kFfnMoeTopk,
   kFfnMoeWeights,
+  kFfnMoeWeightsSum,
+  kFfnMoeWeightsSumClamped,
   kFfnMoeWeightsNorm,
   kFfnMoeWeightsScaled,
   kFfnMoeGate,

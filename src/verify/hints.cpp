@@ -58,6 +58,7 @@ constexpr std::array kHints = {
     Hint{"ffn_moe_logits", "", "the router's matrix: its type (activations rounded to F16 before it?) or its offset"},
     Hint{"ffn_moe_probs", "", "the router's activation: a softmax over all experts, not a sigmoid"},
     Hint{"ffn_moe_topk", "", "how many experts are chosen, or two that are nearly equal"},
+    Hint{"ffn_moe_weights_sum_clamped", "", "the least that weights are divided by: 2^-14"},
     Hint{"ffn_moe_weights_norm", "", "the chosen experts' weights: divided by their sum, or not"},
     Hint{"ffn_moe_weights_scaled", "", "the file's expert_weights_scale"},
     Hint{"ffn_moe_up", "", "the experts' up matrices: type, offset, or which expert is read"},

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 source=${1:?which llama file}
 shift
 families=("$@")
-[[ ${#families[@]} -gt 0 ]] || families=(qwen2 qwen3 smollm3 granite olmo2 phi3 gemma2 gemma3)
+[[ ${#families[@]} -gt 0 ]] || families=(qwen2 qwen3 smollm3 granite olmo2 phi3 gemma2 gemma3 mixtral qwen3moe)
 folder=build/families
 mkdir -p "$folder"
 

@@ -2,8 +2,6 @@
 // lanes. The K and V of a KV head are read once for up to kHeadTile query heads. Defined by oracle/oracle_attention.h.
 #pragma once
 
-#include <algorithm>
-
 #include "kernels/body/integer_product.h"
 #include "kernels/body/vector_ops.h"
 #include "kernels/oracle/oracle_attention.h"
@@ -79,7 +77,8 @@ LOCKSTEP_INLINE void all_scores(const AttentionJob& job, const float* queries, i
   for (int g = 0; g < n_heads; ++g) {
     for (int64_t d = 0; d < job.head_dim; d += kLanes) store(q[g] + d, load(queries + g * job.head_dim + d));
   }
-  constexpr int kScoreBlocks = std::min(2, beside<n_heads>(kScoreVectors));
+  // More than two streams of keys at a time are slower from memory.
+  constexpr int kScoreBlocks = beside<n_heads>(kScoreVectors) > 1 ? 2 : 1;
   int64_t p = job.first_position / kPositionsPerBlock * kPositionsPerBlock;
   for (; p + (kScoreBlocks - 1) * kPositionsPerBlock < n_positions; p += kScoreBlocks * kPositionsPerBlock) {
     float(*at)[kChunk] = reinterpret_cast<float(*)[kChunk]>(score[0] + p);
@@ -241,7 +240,7 @@ struct PlainHeads {
 // The scores of quantized keys are a product of compute mode fast: positions are the rows of a Q8_0 matrix, query heads
 // the tokens.
 struct QuantizedHeads {
-  static constexpr int kMostHeads = std::min<int>(kMostStreamed, kHeadTile);
+  static constexpr int kMostHeads = kHeadTile < kMostStreamed ? kHeadTile : static_cast<int>(kMostStreamed);
   const AttentionJob& job;
   QuantizedValues values;
   bool finite;

@@ -56,12 +56,13 @@ clang: deps-checks ## builds with clang into build/clang
 asan: deps-checks models-test ## short tests under address and undefined-behaviour sanitizers
 	@tools/build.sh asan
 	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/asan
+THREADED := exec model engine integration concurrent
 tsan: deps-checks models-test ## short tests of the threaded floors under the thread sanitizer
-	@tools/build.sh tsan
-	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/tsan --labels '^(exec|model|engine|integration)$$'
-tsan-short: deps-checks ## of these, the team of threads
-	@tools/build.sh tsan exec_test
-	@LOCKSTEP_SHORT=1 tools/run_tests.py build/tsan --labels '^exec$$'
+	@tools/build.sh tsan $(addsuffix _test,$(THREADED))
+	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/tsan --labels '^($(subst $() ,|,$(THREADED)))$$'
+tsan-short: deps-checks ## of these, the team of threads and engines with several sessions
+	@tools/build.sh tsan exec_test concurrent_test
+	@LOCKSTEP_SHORT=1 tools/run_tests.py build/tsan --labels '^(exec|concurrent)$$'
 # The second compiler, the sanitizers and the fuzzers in one build, of every floor below apps: what reads files, ids, templates
 # and sessions, and what computes.
 SANITIZED_FLOORS := base quant gguf tokenizer kernels exec model sampling engine chat verify

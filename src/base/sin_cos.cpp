@@ -1,6 +1,7 @@
 #include "base/sin_cos.h"
 
 #include <cstdint>
+#include <limits>
 
 namespace lockstep {
 namespace {
@@ -10,6 +11,9 @@ namespace {
 constexpr double kHalfPi1 = 1.57079632673412561417e+00;
 constexpr double kHalfPi2 = 6.07710050630396597660e-11;
 constexpr double kHalfPi3 = 2.02226624879595063154e-21;
+
+// From here on the number of quarter turns is no longer exact, and later no int64 either.
+constexpr double kLargest = 0x1p51;
 
 // To nearest, ties to even, for |x| < 2^51.
 double round_even(double x) {
@@ -43,6 +47,9 @@ double cos_series(double r) {
 }  // namespace
 
 SinCos sin_cos(double x) {
+  if (!(x > -kLargest && x < kLargest)) {
+    return {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
+  }
   const double n = round_even(x / (kHalfPi1 + kHalfPi2));
   const double r = ((x - n * kHalfPi1) - n * kHalfPi2) - n * kHalfPi3;
   const double s = sin_series(r);

@@ -9,7 +9,8 @@ struct SinCos {
   double sin, cos;
 };
 
-// For |x| up to 2^30. A pure function.
+// For |x| up to 2^30. From 2^51 on both are NaN: a model whose file asks for such an angle is then refused by what it
+// computes. A pure function.
 [[nodiscard]] SinCos sin_cos(double x);
 
 }  // namespace lockstep

@@ -95,6 +95,23 @@ TEST(NotFinite, ActivationsAreReportedInExactMode) {
   expect_fault(second, "blk.0.ffn_norm.weight", Compute::kExact, "-0");
 }
 
+// Powers of a base so small make angles that no integer can count the turns of.
+TEST(NotFinite, AnglesBeyondEveryUseAreReportedAsWhatTheyMake) {
+  TinyShape shape = quantized_shape();
+  shape.freq_base = 1e-30f;
+  const std::filesystem::path path = forge::test_file("tiny.gguf");
+  TinyModel(shape).write(path);
+  for (const auto compute : {Compute::kExact, Compute::kFast}) {
+    const Model model = forge::load_model(path, {.compute = compute});
+    try {
+      (void)forge::ModelRun(model, 2, 5, 16).logits({5, 6, 7, 8, 9}, 5);
+      ADD_FAILURE() << "no fault found";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kNotFinite) << error.what();
+    }
+  }
+}
+
 TEST(NotFinite, AFaultOfOnePassDoesNotOutliveIt) {
   TinyShape shape = quantized_shape();
   shape.types = {quant::TensorType::kF32};

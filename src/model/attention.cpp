@@ -28,7 +28,6 @@ class Group {
   [[nodiscard]] bool sees_all_of(int64_t chunk) const {
     return chunk * kChunk >= first_position_ && chunk < entry_.position / kChunk;
   }
-
   // At its edge: the row itself is in the chunk, and sees it from the beginning.
   [[nodiscard]] bool ends_in(int64_t chunk) const {
     return chunk * kChunk >= first_position_ && chunk == entry_.position / kChunk;
@@ -51,18 +50,19 @@ class Group {
   void attend_chunk(int64_t chunk, bool more, const float* queries, int64_t n_rows, AttentionPartial* partial,
                     float* o) const noexcept {
     const Config& c = step_.config();
-    const int64_t n_positions = std::min(kChunk, entry_.position + 1 - chunk * kChunk);
-    const kernels::AttentionJob job = {queries,
-                                       n_rows * c.n_group(),
-                                       c.head_dim,
-                                       entry_.cache->k(chunk, layer_, kv_head_),
-                                       entry_.cache->v(chunk, layer_, kv_head_),
-                                       n_positions,
-                                       c.attention_scale,
-                                       more ? entry_.cache->k(chunk + 1, layer_, kv_head_) : nullptr,
-                                       std::max(int64_t{0}, first_position_ - chunk * kChunk),
-                                       c.attn_softcap,
-                                       n_rows > 1 && ends_in(chunk) ? c.n_group() : 0};
+    const kernels::AttentionJob job = {
+        .q = queries,
+        .n_group = n_rows * c.n_group(),
+        .head_dim = c.head_dim,
+        .k = entry_.cache->k(chunk, layer_, kv_head_),
+        .v = entry_.cache->v(chunk, layer_, kv_head_),
+        .n_positions = std::min(kChunk, entry_.position + 1 - chunk * kChunk),
+        .scale = c.attention_scale,
+        .next_k = more ? entry_.cache->k(chunk + 1, layer_, kv_head_) : nullptr,
+        .first_position = std::max(int64_t{0}, first_position_ - chunk * kChunk),
+        .softcap = c.attn_softcap,
+        .heads_per_token = n_rows > 1 && ends_in(chunk) ? c.n_group() : 0,
+    };
     step_.kernels().attend_chunk[static_cast<int>(step_.model.cache_type)](job, partial, o);
   }
 
@@ -75,9 +75,9 @@ class Group {
   int64_t first_position_;
 };
 
-// Many rows: those of one sequence, in ascending positions, go through the chunks that they see all of together, so
-// that keys and values are read and converted once for all of them, and a KV head with few query heads still fills the
-// kernel's registers. Of other chunks each row sees another part; these are taken row by row.
+// Many rows: those of one sequence, in ascending positions, go through the chunks together, so that keys and values are
+// read and converted once for all of them, and a KV head with few query heads still fills the kernel's registers. Only
+// where a window begins within a chunk is each row taken by itself.
 class Tile {
  public:
   static constexpr int64_t kQueries = 16;

@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)fuzz::accepts([&] { (void)logit_bias_of(parse_json(line)); });
   (void)fuzz::accepts([&] {
     const Json json = parse_json(line);
-    fuzz::require(parse_json(dump_line(json)).type() == json.type(), "what is written can be read");
+    fuzz::require(parse_json(dump_line(json)) == json, "what is written is read as the same");
     chat::check_conversation(json);
     for (const Json& message : json["messages"]) (void)chat::texts_of(message);
   });

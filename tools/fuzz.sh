@@ -22,7 +22,7 @@ fuzz_one() {
       -timeout="${FUZZ_TIMEOUT:-25}" -rss_limit_mb=3072 -malloc_limit_mb=1024 -print_final_stats=1 \
       -artifact_prefix="build/fuzz/findings/$name-" "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" >"$log" 2>&1 || status=1
   } 2>"$log.time"
-  executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+  executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)
   seconds=$(awk '{ printf "%.0f", $1 + $2 }' "$log.time")
   printf '%s\t%s\t%s\t%s\n' "$name" "${executions:-0}" "$seconds" "$status" >>build/fuzz/executions.tsv
   echo "fuzz: $name: ${executions:-0} executions in $seconds s of processor time, $status findings"

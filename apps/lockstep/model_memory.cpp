@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "engine/engine.h"
 #include "model/model.h"
 
 namespace lockstep {
@@ -67,9 +68,9 @@ std::optional<ModelMemory::Windows> windows_of(const gguf::ModelFile& file) {
     const int64_t n_layers = std::ranges::count(c.windowed_layers, true);
     if (c.window == 0 || n_layers == 0) return std::nullopt;
     const auto elements = static_cast<uint64_t>(n_layers * 2 * c.kv_width());
-    constexpr int64_t kBatch = 512;  // --batch-size of all commands, unless said otherwise
+    const int64_t batch = engine::EngineOptions{}.batch_size;  // which is also what a session can be cut back by
     return ModelMemory::Windows{c.window, n_layers, elements,
-                                exec::KvCache::most_window_positions(c.window, model::kCutMargin, kBatch)};
+                                exec::KvCache::most_window_positions(c.window, batch, batch)};
   } catch (const Error&) {
     return std::nullopt;  // as below
   }

@@ -45,7 +45,7 @@ int64_t KvCache::first_window_block(int64_t n) const noexcept {
 
 int64_t KvCache::most_window_positions(int64_t window, int64_t margin, int64_t batch) noexcept {
   const int64_t n = window - 1 + margin + batch;  // in a row, and the first may be the last of its block
-  return ((n - 1 + kBlockPositions - 1) / kBlockPositions + 1) * kBlockPositions;
+  return (n_blocks(n - 1) + 1) * kBlockPositions;
 }
 
 bool KvCache::has_window_of(int64_t n) const noexcept {

@@ -66,6 +66,26 @@ class Group {
     step_.kernels().attend_chunk[static_cast<int>(step_.model.cache_type)](job, partial, o);
   }
 
+  // Results of the row's chunks, in ascending order, into total [n_group] and out(): partial [n_group],
+  // o [n_group, head_dim]. Then finish().
+  void add(int64_t chunk, const AttentionPartial* partial, const float* o, AttentionPartial* total) const noexcept {
+    const Config& c = step_.config();
+    if (chunk == first_chunk()) {
+      std::copy_n(partial, c.n_group(), total);
+      std::copy_n(o, c.n_group() * c.head_dim, out());
+      return;
+    }
+    for (int64_t g = 0; g < c.n_group(); ++g) {
+      const int64_t at = g * c.head_dim;
+      step_.kernels().merge_chunk(total[g], out() + at, partial[g], o + at, c.head_dim);
+    }
+  }
+  void finish(const AttentionPartial* total) const noexcept {
+    const Config& c = step_.config();
+    for (int64_t g = 0; g < c.n_group(); ++g)
+      step_.kernels().finish_attention(total[g], out() + g * c.head_dim, c.head_dim);
+  }
+
  private:
   const Step& step_;
   int64_t layer_;
@@ -98,7 +118,7 @@ class Tile {
         row = end;
       }
     }
-    for (int64_t row = begin_; row < end_; ++row) finish(row);
+    for (int64_t row = begin_; row < end_; ++row) group(row).finish(total(row));
   }
 
  private:
@@ -117,28 +137,13 @@ class Tile {
     const Group rows = group(begin);
     AttentionPartial part[kMostQueries];
     rows.attend_chunk(chunk, chunk + 1 < rows.n_chunks(), q_ + (begin - begin_) * width_, end - begin, part, o_);
-    for (int64_t row = begin; row < end; ++row)
-      add(chunk, row, part + (row - begin) * n_group_, o_ + (row - begin) * width_);
-  }
-
-  void add(int64_t chunk, int64_t row, const AttentionPartial* part, const float* o) noexcept {
-    const Group to = group(row);
-    AttentionPartial* total = total_ + (row - begin_) * n_group_;
-    if (chunk == to.first_chunk()) {
-      std::copy_n(part, n_group_, total);
-      std::copy_n(o, width_, to.out());
-      return;
-    }
-    for (int64_t g = 0; g < n_group_; ++g)
-      step_.kernels().merge_chunk(total[g], to.out() + g * c_.head_dim, part[g], o + g * c_.head_dim, c_.head_dim);
-  }
-
-  void finish(int64_t row) noexcept {
-    for (int64_t g = 0; g < n_group_; ++g) {
-      step_.kernels().finish_attention(total_[(row - begin_) * n_group_ + g], group(row).out() + g * c_.head_dim,
-                                       c_.head_dim);
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t at = row - begin;
+      group(row).add(chunk, part + at * n_group_, o_ + at * width_, total(row));
     }
   }
+
+  [[nodiscard]] AttentionPartial* total(int64_t row) { return total_ + (row - begin_) * n_group_; }
 
   const Step& step_;
   const Config& c_;
@@ -227,21 +232,12 @@ class SplitAttention {
 
   // In the order of memory: half of it comes from other processors' caches.
   void merge(const Group& group, int64_t row, int64_t kv_head) const noexcept {
-    const int64_t width = c_.n_group() * c_.head_dim;
-    const int64_t first = slot(row, kv_head, group.first_chunk());
     AttentionPartial total[kernels::kMaxGroup];
-    std::copy_n(step_.work.partial.data() + first, c_.n_group(), total);
-    std::copy_n(step_.work.partial_o.data() + first * c_.head_dim, width, group.out());
-    for (int64_t chunk = group.first_chunk() + 1; chunk < group.n_chunks(); ++chunk) {
-      const int64_t next = slot(row, kv_head, chunk);
-      const float* o = step_.work.partial_o.data() + next * c_.head_dim;
-      for (int64_t g = 0; g < c_.n_group(); ++g, o += c_.head_dim) {
-        step_.kernels().merge_chunk(total[g], group.out() + g * c_.head_dim,
-                                    step_.work.partial[static_cast<size_t>(next + g)], o, c_.head_dim);
-      }
+    for (int64_t chunk = group.first_chunk(); chunk < group.n_chunks(); ++chunk) {
+      const int64_t at = slot(row, kv_head, chunk);
+      group.add(chunk, step_.work.partial.data() + at, step_.work.partial_o.data() + at * c_.head_dim, total);
     }
-    for (int64_t g = 0; g < c_.n_group(); ++g)
-      step_.kernels().finish_attention(total[g], group.out() + g * c_.head_dim, c_.head_dim);
+    group.finish(total);
   }
 
   const Step& step_;

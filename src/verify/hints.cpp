@@ -49,10 +49,9 @@ constexpr std::array kHints = {
     Hint{"ffn_swiglu", "", "the activation: SiLU on the gate, not on up, and not GELU"},
     // Both numbers are those of Gemma 3 270M in double precision against llama.cpp (NUMERICS.md, gelu).
     Hint{"ffn_geglu", "",
-         "the activation: GELU by tanh on the gate, of half-precision numbers, not SiLU; or, below 1e-4 here and 3e-3 "
-         "in "
-         "later layers, nothing: gates one ulp apart that were rounded to different half-precision numbers (then "
-         "--tolerance 3e-3)"},
+         "the activation: GELU by tanh on the gate, of half-precision numbers, not SiLU; or, below 1e-4 here and "
+         "3e-3 in later layers, nothing: gates one ulp apart that were rounded to different half-precision numbers "
+         "(then --tolerance 3e-3)"},
     Hint{"ffn_out", "", "the down matrix: its type or offset"},
     Hint{"Qcur_attn_temp_scaled", "", "the temperature of queries: its scale, or the original context it counts in"},
     Hint{"ffn_moe_logits", "", "the router's matrix: its type (activations rounded to F16 before it?) or its offset"},

@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
 """Every command that computes, on a small model of every family (golden data): that it works, not how well."""
 import json
-import os
-import pathlib
-import unittest
 
 import lockstep_program
-from lockstep_program import DONE, MODELS, ProgramTest, ids_text, run
+from lockstep_program import DONE, MODELS, ProgramTest, golden, ids_text, run
 
 FAMILIES = ["gemma2", "gemma3", "granite", "linear", "llama31", "mixtral", "olmo2", "phi3", "qwen3", "qwen3moe",
             "smollm3", "yarn"]
@@ -14,13 +11,6 @@ MEASURED = {"gemma3", "phi3", "qwen3moe"}  # windows, fused matrices, experts: w
 TEMPLATE = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n"
 GREEDY = ("--json", "--temp", "0", "--ignore-eos", "-n", "6")
 IDS = [504, 1575, 282, 49, 314, 17, 900, 3] * 8  # beyond the windows of 32
-
-
-def golden(family):
-    folder = os.environ.get("LOCKSTEP_GOLDEN")
-    if not folder:
-        raise unittest.SkipTest("needs the folder that LOCKSTEP_GOLDEN names")
-    return pathlib.Path(folder, "mini", f"mini-{family}.F16.gguf")
 
 
 class EveryFamily(ProgramTest):
@@ -68,7 +58,7 @@ class EveryFamily(ProgramTest):
 
 def add_test(family):
     def test(self):
-        model = golden(family)
+        model = golden("mini", f"mini-{family}.F16.gguf")
         self.check(model)
         if family in MEASURED:
             self.check_bench(model)

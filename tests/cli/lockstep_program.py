@@ -16,6 +16,18 @@ TIMEOUT_S = 120
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
+def outside_file(variable, *parts):
+    """A file of the folder that an environment variable names; without one the test is skipped."""
+    folder = os.environ.get(variable)
+    if not folder:
+        raise unittest.SkipTest(f"needs the folder that {variable} names")
+    return pathlib.Path(folder, *parts)
+
+
+def golden(*parts):
+    return outside_file("LOCKSTEP_GOLDEN", *parts)
+
+
 def start(*arguments, **options):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen([PROGRAM, *map(os.fsencode, map(os.fspath, arguments))], **{**pipes, **options})

@@ -2,12 +2,9 @@
 """`lockstep trace` and `lockstep verify --against`: on the models of this project, and on golden data where it is."""
 import array
 import json
-import os
-import pathlib
-import unittest
 
 import lockstep_program
-from lockstep_program import DONE, FAILED, MODEL, USAGE, ProgramTest, ids_text, run
+from lockstep_program import DONE, FAILED, MODEL, USAGE, ProgramTest, golden, ids_text, outside_file, run
 
 IDS = [504, 1575, 282, 49, 314]
 PER_LAYER = 17
@@ -15,22 +12,8 @@ N_LAYERS = 2
 FEW_ELEMENTS = 4
 
 
-def golden(*parts):
-    folder = os.environ.get("LOCKSTEP_GOLDEN")
-    if not folder:
-        raise unittest.SkipTest("needs the folder that LOCKSTEP_GOLDEN names")
-    return pathlib.Path(folder, *parts)
-
-
-def downloaded(name):
-    folder = os.environ.get("LOCKSTEP_MODELS")
-    if not folder:
-        raise unittest.SkipTest("needs the folder that LOCKSTEP_MODELS names")
-    return pathlib.Path(folder, name)
-
-
 def smollm2():
-    return downloaded("SmolLM2-135M-Instruct.Q4_1.gguf")
+    return outside_file("LOCKSTEP_MODELS", "SmolLM2-135M-Instruct.Q4_1.gguf")
 
 
 class InFolder(ProgramTest):
@@ -202,7 +185,7 @@ class Golden(InFolder):
     def test_gemma_3_is_equal_to_llama_cpp(self):
         # Its GELU goes through half precision (NUMERICS.md): a value that is one ulp off may be rounded to the other side.
         # A forward pass in double precision is 4.7e-5 off in layer 0 and 2.0e-3 at worst, lockstep 4.6e-5 and 1.4e-3.
-        self.check(downloaded("gemma-3-270m-q4_k_m.gguf"), golden("gemma3", "gemma3-270m.F32.trace.jsonl"),
+        self.check(outside_file("LOCKSTEP_MODELS", "gemma-3-270m-q4_k_m.gguf"), golden("gemma3", "gemma3-270m.F32.trace.jsonl"),
                    (PER_LAYER + 8) * 18 + 5, tolerance=3e-3)
 
     def test_no_beginning_of_a_log_is_equal(self):

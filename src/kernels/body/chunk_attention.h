@@ -100,6 +100,10 @@ struct Part {
   int64_t end = (n_positions + kSumStep - 1) / kSumStep * kSumStep;
 };
 
+LOCKSTEP_INLINE Part part_of(const AttentionJob& job, int64_t head) {
+  return {job.first_position, job.seen_by(head)};
+}
+
 // The largest of a head's scores; positions that are not attended to count as minus infinity from here on.
 LOCKSTEP_INLINE float largest_score(const Part& part, float* score) {
   for (int64_t p = part.begin; p < part.first; ++p) score[p] = -__builtin_inff();
@@ -205,14 +209,12 @@ template <typename Values, int n_heads>
 LOCKSTEP_INLINE void weigh_values(const AttentionJob& job, const Values& values, int64_t first, float (*score)[kChunk],
                                   AttentionPartial* partial, float* o) {
   for (int g = 0; g < n_heads; ++g) {
-    const Part part{job.first_position, job.seen_by(first + g)};
+    const Part part = part_of(job, first + g);
     if (job.softcap != 0.0f) softcap_vector(score[g] + part.first, part.n_positions - part.first, job.softcap);
     partial[first + g].max = largest_score(part, score[g]);
   }
-  for (int g = 0; g < n_heads; ++g) {
-    const Part part{job.first_position, job.seen_by(first + g)};
-    partial[first + g].sum = weights_of(part, score[g], partial[first + g].max);
-  }
+  for (int g = 0; g < n_heads; ++g)
+    partial[first + g].sum = weights_of(part_of(job, first + g), score[g], partial[first + g].max);
   // What all see, and then what later tokens see beyond.
   o += first * job.head_dim;
   const int64_t common = job.seen_by(first);

@@ -61,7 +61,7 @@ LOCKSTEP_INLINE void store_rows(const LinearJob& job, int64_t token, int64_t row
 // and then it has to be told: into the second-level cache, since the first has too few requests under way. This is the
 // share of bundle i in the lines of a unit, kFetchAhead bytes on.
 inline constexpr int kFetchedAheadFrom = 3;
-inline constexpr int kFetchAhead = 4096;
+inline constexpr int kFetchAhead = 6144;
 template <typename F, int i>
 LOCKSTEP_INLINE void fetch_ahead(const std::byte* unit) {
   constexpr int kLines = (F::kUnitBytes + 63) / 64;

@@ -80,10 +80,13 @@ class BestRendering {
  public:
   BestRendering(const ChatTemplate& chat_template, std::string_view now) : template_(chat_template), now_(now) {}
 
-  void consider(const std::optional<Json>& variables) {
-    if (!variables || (best_ && best_faults_ == 0)) return;
+  [[nodiscard]] bool is_faultless() const { return best_ && best_faults_ == 0; }
+
+  void consider(std::optional<Json> variables) {
+    if (!variables || is_faultless()) return;
     try {
-      Rendering rendering = {*variables, template_.render(json_line(*variables), now_)};
+      std::string text = template_.render(json_line(*variables), now_);
+      Rendering rendering = {*std::move(variables), std::move(text)};
       const size_t n = faults(rendering.variables, rendering.text);
       if (best_ && n >= best_faults_) return;
       best_ = std::move(rendering);
@@ -130,6 +133,7 @@ std::vector<size_t> missing_messages(const Json& messages, const std::string& pr
 Rendering render_adapted(const ChatTemplate& chat_template, const Json& variables, std::string_view now) {
   BestRendering best(chat_template, now);
   best.consider(variables);
+  if (best.is_faultless()) return best.take();
   const auto without_null = changed(variables, has_null, [](Json& message) { message["content"] = ""; });
   best.consider(without_null);
   const Json& base = without_null ? *without_null : variables;

@@ -1,17 +1,21 @@
 // A model's chat template: Jinja text that turns messages into the prompt that the model was trained on, with the
 // variables, filters and whitespace rules that the transformers library gives it. It runs in rust/chat_template
-// (docs/adr/0006-chat-templates.md) within budgets: a template is a program from a stranger. Immutable; safe from
-// several threads.
+// (docs/adr/0006-chat-templates.md) within budgets: a template is a program from a stranger. Compiled once. Immutable;
+// safe from several threads.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
+
+struct LockstepTemplate;
 
 namespace lockstep::chat {
 
 class ChatTemplate {
  public:
-  explicit ChatTemplate(std::string source) : source_(std::move(source)) {}
+  // What is wrong with `source` is an error of render().
+  explicit ChatTemplate(std::string source);
 
   // `variables` is a JSON object; `now`, the time for strftime_now, is YYYY-MM-DDTHH:MM:SS.
   // Errors: kTemplate with the template's own message where it raised one, else with what is wrong and the line;
@@ -22,6 +26,7 @@ class ChatTemplate {
 
  private:
   std::string source_;
+  std::shared_ptr<const LockstepTemplate> compiled_;
 };
 
 // The local time as render() takes it.

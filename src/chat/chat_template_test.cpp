@@ -87,6 +87,17 @@ TEST(ChatTemplate, GivesTheTemplatesOwnMessage) {
             "the chat template refuses the conversation: Roles must alternate: x\\x0Ay");
 }
 
+TEST(ChatTemplate, RendersAnyNumberOfTimes) {
+  const ChatTemplate compiled(
+      "{% if not x %}{{ raise_exception('no x') }}{% endif %}{% for i in x %}<{{ i }}>{% endfor %}");
+  const ChatTemplate copy = compiled;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(compiled.render(R"({"x":[1,2]})", kNow), "<1><2>");
+    EXPECT_THROW((void)copy.render("{}", kNow), Error);
+    EXPECT_EQ(copy.render(R"({"x":"ab"})", kNow), "<a><b>");
+  }
+}
+
 TEST(ChatTemplate, NamesTheLineOfAFault) {
   EXPECT_EQ(error_of("a\n{% if %}"), error_of("a\n{% if %}"));
   for (const std::string source :

@@ -1,8 +1,8 @@
-//! One rendering: source and variables to text, or to what went wrong.
+//! A compiled template, and one rendering: variables to text, or to what went wrong.
 
 use std::collections::BTreeMap;
 
-use minijinja::machinery::{make_string_output, Vm};
+use minijinja::machinery::{make_string_output, Instructions, Vm};
 use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind};
 
@@ -29,29 +29,46 @@ pub enum Status {
 
 pub type Failure = (Status, String);
 
-pub fn render(source: &str, variables: &str, now: &str) -> Result<String, Failure> {
-    let too_large =
-        |what: &str, most: usize| Err((Status::OverBudget, format!("{what} has more than {} KiB", most >> 10)));
-    if source.len() > budget::MOST_TEMPLATE_BYTES {
-        return too_large("the template", budget::MOST_TEMPLATE_BYTES);
-    }
-    if variables.len() > budget::MOST_INPUT_BYTES {
-        return too_large("the input", budget::MOST_INPUT_BYTES);
-    }
-    let now = LocalTime::parse(now).ok_or((Status::BadInput, "the time is not YYYY-MM-DDTHH:MM:SS".to_owned()))?;
-    let variables: serde_json::Value =
-        serde_json::from_str(variables).map_err(|error| (Status::BadInput, error.to_string()))?;
-    run(source, value_of(variables), now).map_err(|error| describe(&error))
+/// A template that is ready to be rendered, any number of times.
+pub struct Compiled {
+    /// Borrowed from `_source`: the text of a String stays where it is when the String moves. Dropped first.
+    instructions: Instructions<'static>,
+    _source: String,
 }
 
-fn run(source: &str, variables: Value, now: LocalTime) -> Result<String, Error> {
-    let source = bounded_code::prepared_source(source)?;
-    let instructions = bounded_code::compile(&source)?;
-    let env = environment(now);
-    let mut out = String::new();
-    let blocks = BTreeMap::new();
-    Vm::new(&env).eval(&instructions, variables, &blocks, &mut make_string_output(&mut out), AutoEscape::None)?;
-    Ok(out)
+impl Compiled {
+    pub fn new(source: &str) -> Result<Compiled, Failure> {
+        check_size("the template", source.len(), budget::MOST_TEMPLATE_BYTES)?;
+        let source = bounded_code::prepared_source(source).map_err(|error| describe(&error))?;
+        // SAFETY: see the fields; neither leaves this struct.
+        let text: &'static str = unsafe { &*std::ptr::from_ref(source.as_str()) };
+        let instructions = bounded_code::compile(text).map_err(|error| describe(&error))?;
+        Ok(Compiled { instructions, _source: source })
+    }
+
+    pub fn render(&self, variables: &str, now: &str) -> Result<String, Failure> {
+        check_size("the input", variables.len(), budget::MOST_INPUT_BYTES)?;
+        let now = LocalTime::parse(now).ok_or((Status::BadInput, "the time is not YYYY-MM-DDTHH:MM:SS".to_owned()))?;
+        let variables: serde_json::Value =
+            serde_json::from_str(variables).map_err(|error| (Status::BadInput, error.to_string()))?;
+        self.run(value_of(variables), now).map_err(|error| describe(&error))
+    }
+
+    fn run(&self, variables: Value, now: LocalTime) -> Result<String, Error> {
+        let env = environment(now);
+        let mut out = String::new();
+        let blocks = BTreeMap::new();
+        let mut output = make_string_output(&mut out);
+        Vm::new(&env).eval(&self.instructions, variables, &blocks, &mut output, AutoEscape::None)?;
+        Ok(out)
+    }
+}
+
+fn check_size(what: &str, size: usize, most: usize) -> Result<(), Failure> {
+    if size > most {
+        return Err((Status::OverBudget, format!("{what} has more than {} KiB", most >> 10)));
+    }
+    Ok(())
 }
 
 fn environment<'e>(now: LocalTime) -> Environment<'e> {

@@ -26,13 +26,14 @@ constexpr const char* kQuestion = "Tell me one more thing about the town";
 
 struct Turn {
   double first_token_ms;
+  double prompt_ms;  // of it, for the chat template and the tokenizer
   int64_t n_new;
   int64_t n_reused;
 };
 
 // The time is that of everything a question goes through: template, tokenizer, forward pass, choice.
 Turn take_turn(engine::Engine& engine, engine::Session& session, const chat::PromptBuilder& builder,
-               chat::Conversation& conversation) {
+               chat::Conversation& conversation, tokenizer::FragmentMemory& memory) {
   using Clock = std::chrono::steady_clock;
   engine::GenerateOptions options;
   options.n_predict = kAnswerTokens;
@@ -42,23 +43,27 @@ Turn take_turn(engine::Engine& engine, engine::Session& session, const chat::Pro
   std::optional<Clock::time_point> first;
   conversation.ask(kQuestion);
   const chat::NextPrompt next =
-      chat::next_prompt(conversation, builder, "2026-01-02T03:04:05", {engine.ctx_size(), kAnswerTokens});
+      chat::next_prompt(conversation, builder, "2026-01-02T03:04:05", {engine.ctx_size(), kAnswerTokens}, memory);
+  const Clock::time_point prompted = Clock::now();
   const engine::Generated generated = engine::generate(session, engine, next.prompt.ids, options,
                                                        [&](engine::TokenId) -> std::optional<engine::FinishReason> {
                                                          if (!first) first = Clock::now();
                                                          return std::nullopt;
                                                        });
   conversation.answer(chat::answer_text(engine.tokenizer(), generated.ids, {}));
-  return {std::chrono::duration<double, std::milli>(*first - start).count(), generated.prompt.computed,
-          generated.prompt.reused};
+  const auto ms = [start](Clock::time_point end) {
+    return std::chrono::duration<double, std::milli>(end - start).count();
+  };
+  return {ms(*first), ms(prompted), generated.prompt.computed, generated.prompt.reused};
 }
 
 std::array<Turn, kTurns> converse(engine::Engine& engine, const chat::PromptBuilder& builder) {
   engine::Session session(engine);
   chat::Conversation conversation;
+  tokenizer::FragmentMemory memory;
   std::array<Turn, kTurns> turns = {};
   for (Turn& turn : turns) {
-    turn = take_turn(engine, session, builder, conversation);
+    turn = take_turn(engine, session, builder, conversation, memory);
     session.commit_ahead();  // as `run` does while the user types
   }
   return turns;
@@ -83,9 +88,11 @@ int measure(const char* path, int threads) {
     const Turn& last = turns[kTurns - 1];
     early[static_cast<size_t>(run)] = second.first_token_ms;
     late[static_cast<size_t>(run)] = last.first_token_ms;
-    fmt::print("run {}: turn {} {:.2f} ms ({} new, {} reused), turn {} {:.2f} ms ({} new, {} reused)\n", run + 1,
-               kEarlyTurn, second.first_token_ms, second.n_new, second.n_reused, kTurns, last.first_token_ms,
-               last.n_new, last.n_reused);
+    fmt::print(
+        "run {}: turn {} {:.2f} ms ({} new, {} reused, prompt {:.2f} ms), turn {} {:.2f} ms ({} new, {} reused, prompt "
+        "{:.2f} ms)\n",
+        run + 1, kEarlyTurn, second.first_token_ms, second.n_new, second.n_reused, second.prompt_ms, kTurns,
+        last.first_token_ms, last.n_new, last.n_reused, last.prompt_ms);
   }
   const double ratio = median(late) / median(early);
   fmt::print("{} threads, median of {}: {:.2f} ms and {:.2f} ms, {:.3f} times; limit {}\n", engine->threads(), kRuns,

@@ -24,7 +24,7 @@ chat::ContextRoom ChatPartner::room() const {
 
 ChatAnswer ChatPartner::answer(chat::Conversation conversation, const AnswerWatcher::Show& show) {
   ChatAnswer answer;
-  answer.next = chat::next_prompt(conversation, builder_, settings_.now, room());
+  answer.next = chat::next_prompt(conversation, builder_, settings_.now, room(), memory_);
   answer.options = served_options(settings_.generation, *loaded_.engine);
   const auto& tokenizer = loaded_.engine->tokenizer();
   progress_.clear();

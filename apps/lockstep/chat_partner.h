@@ -58,6 +58,7 @@ class ChatPartner {
   ChatSettings settings_;
   engine::Session session_;
   chat::Conversation conversation_;
+  tokenizer::FragmentMemory memory_;
   ProgressLine progress_{"prompt:", "tokens", 1};
 };
 

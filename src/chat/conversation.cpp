@@ -102,13 +102,13 @@ Conversation Conversation::restored(const Json& saved) {
 }
 
 NextPrompt next_prompt(Conversation& conversation, const PromptBuilder& builder, std::string_view now,
-                       const ContextRoom& room) {
-  NextPrompt next = {builder.build(conversation.prompt_input(), now)};
+                       const ContextRoom& room, tokenizer::FragmentMemory& memory) {
+  NextPrompt next = {builder.build(conversation.prompt_input(), now, memory)};
   const auto n_tokens = [&] { return static_cast<int64_t>(next.prompt.ids.size()); };
   if (room.overflow == Overflow::kDropOldest) {
     while (n_tokens() + room.for_answer > room.ctx_size && conversation.drop_oldest()) {
       ++next.n_dropped;
-      next.prompt = builder.build(conversation.prompt_input(), now);
+      next.prompt = builder.build(conversation.prompt_input(), now, memory);
     }
   }
   if (n_tokens() > room.ctx_size) {

@@ -70,8 +70,9 @@ struct NextPrompt {
   size_t n_dropped = 0;  // turns that were left out now
 };
 
-// The prompt for the question that waits. Errors: kContextFull with both numbers; those of PromptBuilder::build.
+// The prompt for the question that waits; `memory` is that of the conversation's prompt before. Errors: kContextFull
+// with both numbers; those of PromptBuilder::build.
 [[nodiscard]] NextPrompt next_prompt(Conversation& conversation, const PromptBuilder& builder, std::string_view now,
-                                     const ContextRoom& room);
+                                     const ContextRoom& room, tokenizer::FragmentMemory& memory);
 
 }  // namespace lockstep::chat

@@ -95,15 +95,16 @@ class Overflowing : public testing::Test {
 
   tokenizer::Tokenizer tokenizer_ = tokenizer::Tokenizer::load(metadata());
   PromptBuilder builder_{tokenizer_, ChatTemplate(std::string(kTemplate))};
+  tokenizer::FragmentMemory memory_;
 };
 
 TEST_F(Overflowing, IsAnErrorWithBothNumbers) {
   Conversation conversation = talk(5);
   conversation.ask("last");
   const int64_t n = n_tokens(conversation);
-  EXPECT_EQ(next_prompt(conversation, builder_, kNow, {n, 10}).prompt.ids.size(), static_cast<size_t>(n));
+  EXPECT_EQ(next_prompt(conversation, builder_, kNow, {n, 10}, memory_).prompt.ids.size(), static_cast<size_t>(n));
   try {
-    (void)next_prompt(conversation, builder_, kNow, {n - 1, 10});
+    (void)next_prompt(conversation, builder_, kNow, {n - 1, 10}, memory_);
     FAIL() << "fits";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kContextFull);
@@ -124,19 +125,19 @@ TEST_F(Overflowing, DropsWholeTurnsFromTheOldestAndKeepsTheSystemText) {
   }
   fresh.ask("last");
   const int64_t wanted = n_tokens(fresh);
-  const NextPrompt next = next_prompt(conversation, builder_, kNow, {wanted + 10, 10, Overflow::kDropOldest});
+  const NextPrompt next = next_prompt(conversation, builder_, kNow, {wanted + 10, 10, Overflow::kDropOldest}, memory_);
   EXPECT_EQ(next.n_dropped, 3u);
   EXPECT_EQ(conversation.n_dropped(), 3u);
   EXPECT_EQ(next.prompt.ids, builder_.build(fresh.prompt_input(), kNow).ids);
   // Once dropped they stay so, and nothing more is dropped while there is room.
-  EXPECT_EQ(next_prompt(conversation, builder_, kNow, {wanted + 10, 10, Overflow::kDropOldest}).n_dropped, 0u);
+  EXPECT_EQ(next_prompt(conversation, builder_, kNow, {wanted + 10, 10, Overflow::kDropOldest}, memory_).n_dropped, 0u);
 }
 
 TEST_F(Overflowing, TheLastQuestionIsNeverDropped) {
   Conversation conversation = talk(3);
   conversation.ask(std::string(200, 'x'));
   try {
-    (void)next_prompt(conversation, builder_, kNow, {100, 10, Overflow::kDropOldest});
+    (void)next_prompt(conversation, builder_, kNow, {100, 10, Overflow::kDropOldest}, memory_);
     FAIL() << "fits";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kContextFull);

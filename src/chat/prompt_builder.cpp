@@ -1,7 +1,6 @@
 #include "chat/prompt_builder.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "base/error.h"
@@ -15,16 +14,31 @@ using tokenizer::Tokenizer;
 
 constexpr size_t kMostNameWarnings = 10;
 
+// Where a value stands. Spelled out only where somebody is to read it.
+struct Place {
+  const Place* outer = nullptr;
+  std::string_view key = {};
+  size_t index = 0;  // without a key
+};
+
+std::string spelled(const Place& place) {
+  if (place.outer == nullptr) return "";
+  std::string text = spelled(*place.outer);
+  if (place.key.data() == nullptr) return text + '[' + std::to_string(place.index) + ']';
+  if (!text.empty()) text += '.';
+  return text.append(place.key);
+}
+
 // Calls visit(text, place) for every text and key in `value`.
-void for_each_text(const Json& value, const std::string& place,
-                   const std::function<void(const std::string&, const std::string&)>& visit) {
+template <typename Visit>
+void for_each_text(const Json& value, const Place& place, const Visit& visit) {
   if (value.is_string()) visit(value.get_ref<const std::string&>(), place);
   if (value.is_array()) {
-    for (size_t i = 0; i < value.size(); ++i) for_each_text(value[i], place + '[' + std::to_string(i) + ']', visit);
+    for (size_t i = 0; i < value.size(); ++i) for_each_text(value[i], {&place, {}, i}, visit);
   }
   if (value.is_object()) {
     for (const auto& field : value.items()) {
-      const std::string inside = place.empty() ? field.key() : place + '.' + field.key();
+      const Place inside = {&place, field.key()};
       visit(field.key(), inside);
       for_each_text(field.value(), inside, visit);
     }
@@ -33,10 +47,10 @@ void for_each_text(const Json& value, const std::string& place,
 
 std::vector<std::string> name_warnings(const ControlTexts& controls, const Json& conversation) {
   std::vector<std::string> warnings;
-  for_each_text(conversation, "", [&](const std::string& text, const std::string& place) {
+  for_each_text(conversation, {}, [&](const std::string& text, const Place& place) {
     for (const std::string& name : controls.names_in(text, kMostNameWarnings - warnings.size())) {
-      warnings.push_back(
-          fmt::format("{}: {} is the name of a control token; it stays plain text", printable(place), printable(name)));
+      warnings.push_back(fmt::format("{}: {} is the name of a control token; it stays plain text",
+                                     printable(spelled(place)), printable(name)));
     }
   });
   return warnings;
@@ -108,7 +122,7 @@ Json PromptBuilder::with_variables(const Json& conversation) const {
 // The rendering `plain` with what the template wrote told from what it was given.
 TrustedText PromptBuilder::trusted_text(const Rendering& plain, std::string_view now) const {
   bool suspicious = false;
-  for_each_text(plain.variables, "", [&](const std::string& text, const std::string&) {
+  for_each_text(plain.variables, {}, [&](const std::string& text, const Place&) {
     suspicious = suspicious || (!words_.contains(text) && controls_.may_become_control(text));
     // A word of the template's own may still be the name of a control token.
     suspicious = suspicious || !controls_.names_in(text, 1).empty();
@@ -147,13 +161,18 @@ void PromptBuilder::add_bos(Prompt& prompt) const {
 }
 
 Prompt PromptBuilder::build(const Json& conversation, std::string_view now) const {
+  tokenizer::FragmentMemory nothing;
+  return build(conversation, now, nothing);
+}
+
+Prompt PromptBuilder::build(const Json& conversation, std::string_view now, tokenizer::FragmentMemory& memory) const {
   check_conversation(conversation);
   Rendering plain = render_adapted(template_, with_variables(conversation), now);
   for (const auto& variable : variables_.items()) plain.variables.erase(variable.key());
   const TrustedText text = trusted_text(plain, now);
   Prompt prompt;
   prompt.text = text.text;
-  prompt.ids = tokenizer_.encode(pieces_of(text), false);
+  prompt.ids = tokenizer_.encode(pieces_of(text), false, memory);
   add_bos(prompt);
   for (const size_t index : missing_messages(plain.variables["messages"], plain.text)) {
     prompt.warnings.push_back(fmt::format("messages[{}]: the template leaves the text of role {} out", index,

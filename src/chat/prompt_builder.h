@@ -36,8 +36,10 @@ class PromptBuilder {
   // `tokenizer` must outlive this. `variables` are the caller's own for the template, trusted as the template is.
   PromptBuilder(const tokenizer::Tokenizer& tokenizer, ChatTemplate chat_template, Json variables = Json::object());
 
-  // `conversation` is checked (check_conversation). `now` as for ChatTemplate::render.
+  // `conversation` is checked (check_conversation). `now` as for ChatTemplate::render, `memory` as for
+  // Tokenizer::encode.
   // Errors: kBadRequest for a conversation of the wrong form, kTemplate as ChatTemplate::render.
+  [[nodiscard]] Prompt build(const Json& conversation, std::string_view now, tokenizer::FragmentMemory& memory) const;
   [[nodiscard]] Prompt build(const Json& conversation, std::string_view now) const;
 
  private:

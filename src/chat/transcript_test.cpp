@@ -45,13 +45,17 @@ std::vector<Turn> transcript(engine::Engine& engine, const PromptBuilder& builde
   const std::filesystem::path file = forge::test_file("session");
   auto session = std::make_unique<engine::Session>(engine);
   Conversation conversation;
+  tokenizer::FragmentMemory memory;
   std::vector<Turn> turns;
   for (const char* question : kQuestions) {
-    if (cache != Cache::kKept) session = std::make_unique<engine::Session>(engine);
+    if (cache != Cache::kKept) {
+      session = std::make_unique<engine::Session>(engine);
+      memory = {};
+    }
     if (cache == Cache::kSaved && !turns.empty())
       conversation = Conversation::restored(Json::parse(engine::load_session(file, *session)));
     conversation.ask(question);
-    const NextPrompt next = next_prompt(conversation, builder, kNow, {engine.ctx_size(), 0});
+    const NextPrompt next = next_prompt(conversation, builder, kNow, {engine.ctx_size(), 0}, memory);
     const engine::Generated generated =
         engine::generate(*session, engine, next.prompt.ids, options_of_turn(turns.size(), n_predict));
     conversation.answer(answer_text(engine.tokenizer(), generated.ids, {}));

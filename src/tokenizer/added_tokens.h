@@ -21,7 +21,7 @@ struct ByteRange {
   size_t end = 0;
 };
 
-// A stretch of text between added tokens (id -1), or one added token.
+// A stretch of text (id -1), which begins the text or follows an added token, or one added token.
 struct Fragment {
   ByteRange range;
   TokenId id = -1;

@@ -36,7 +36,7 @@ struct BpeEncoder::Workspace {
 BpeEncoder::BpeEncoder(const Vocab& vocab, MergeTable merges, Pretokenizer pretokenizer)
     : vocab_(vocab), merges_(std::move(merges)), pretokenizer_(std::move(pretokenizer)) {}
 
-void BpeEncoder::encode(std::string_view text, bool /*first*/, std::vector<TokenId>& out) const {
+void BpeEncoder::encode(std::string_view text, std::vector<TokenId>& out) const {
   std::string unspelled;
   if (vocab_.coding() == TextCoding::kSpelledSpaces && text.find(kSpelledSpace) != std::string_view::npos) {
     unspelled = with_real_spaces(text);

@@ -18,7 +18,7 @@ class BpeEncoder final : public FragmentEncoder {
   // `vocab` must outlive the encoder.
   BpeEncoder(const Vocab& vocab, MergeTable merges, Pretokenizer pretokenizer);
 
-  void encode(std::string_view text, bool first, std::vector<TokenId>& out) const override;
+  void encode(std::string_view text, std::vector<TokenId>& out) const override;
 
  private:
   struct Workspace;

@@ -1,5 +1,5 @@
-// The algorithm that turns one stretch of ordinary text (no added tokens in it) into ids; bpe.h and spm.h implement it.
-// Safe to call from several threads.
+// The algorithm that turns one stretch of ordinary text (no added tokens in it; it begins the prompt or follows an
+// added token) into ids; bpe.h and spm.h implement it. Safe to call from several threads.
 #pragma once
 
 #include <string_view>
@@ -16,8 +16,8 @@ class FragmentEncoder {
   FragmentEncoder& operator=(const FragmentEncoder&) = delete;
   virtual ~FragmentEncoder() = default;
 
-  // Appends the ids of `text` to `out`. `first` says that the fragment begins the text or follows an added token.
-  virtual void encode(std::string_view text, bool first, std::vector<TokenId>& out) const = 0;
+  // Appends the ids of `text` to `out`.
+  virtual void encode(std::string_view text, std::vector<TokenId>& out) const = 0;
 };
 
 }  // namespace lockstep::tokenizer

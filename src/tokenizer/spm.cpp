@@ -34,12 +34,12 @@ struct SpmEncoder::Workspace {
   std::priority_queue<Candidate, std::vector<Candidate>, LaterFirst> queue;
 };
 
-void SpmEncoder::encode(std::string_view text, bool first, std::vector<TokenId>& out) const {
+void SpmEncoder::encode(std::string_view text, std::vector<TokenId>& out) const {
   if (text.size() >= static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
     fail(ErrorCode::kBadRequest, "a stretch of {} bytes without a break is too long to encode", text.size());
   }
   std::string spaced;
-  if (first && add_space_prefix_) spaced.push_back(' ');
+  if (add_space_prefix_) spaced.push_back(' ');
   spaced += with_real_spaces(text);
   Workspace work;
   work.text = spaced;

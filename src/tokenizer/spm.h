@@ -12,11 +12,10 @@ namespace lockstep::tokenizer {
 
 class SpmEncoder final : public FragmentEncoder {
  public:
-  // `vocab` must outlive the encoder. With `add_space_prefix` a first fragment is encoded as if a space stood before
-  // it.
+  // `vocab` must outlive the encoder. With `add_space_prefix` every text is encoded as if a space stood before it.
   SpmEncoder(const Vocab& vocab, bool add_space_prefix) : vocab_(vocab), add_space_prefix_(add_space_prefix) {}
 
-  void encode(std::string_view text, bool first, std::vector<TokenId>& out) const override;
+  void encode(std::string_view text, std::vector<TokenId>& out) const override;
 
  private:
   struct Workspace;

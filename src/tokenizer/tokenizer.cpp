@@ -68,10 +68,17 @@ Tokenizer Tokenizer::load(const gguf::Metadata& metadata) {
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, EncodeOptions options) const {
   const ByteRange whole{0, text.size()};
-  return encode_trusting(text, std::span(&whole, options.parse_special ? 1 : 0), options.add_special);
+  FragmentMemory nothing;
+  return encode_trusting(text, std::span(&whole, options.parse_special ? 1 : 0), options.add_special, nothing);
 }
 
 std::vector<TokenId> Tokenizer::encode(std::span<const TextPiece> pieces, bool add_special) const {
+  FragmentMemory nothing;
+  return encode(pieces, add_special, nothing);
+}
+
+std::vector<TokenId> Tokenizer::encode(std::span<const TextPiece> pieces, bool add_special,
+                                       FragmentMemory& memory) const {
   std::string text;
   std::vector<ByteRange> trusted;
   for (const TextPiece& piece : pieces) {
@@ -84,22 +91,23 @@ std::vector<TokenId> Tokenizer::encode(std::span<const TextPiece> pieces, bool a
       trusted.push_back(range);
     }
   }
-  return encode_trusting(text, trusted, add_special);
+  return encode_trusting(text, trusted, add_special, memory);
 }
 
 std::vector<TokenId> Tokenizer::encode_trusting(std::string_view text, std::span<const ByteRange> trusted,
-                                                bool add_special) const {
+                                                bool add_special, FragmentMemory& memory) const {
   const SpecialIds& special = vocab_->special();
   std::vector<TokenId> ids;
   if (add_special && special.add_bos) ids.push_back(*special.bos);
-  bool first = true;
+  memory.begin_prompt();
   for (const Fragment& fragment : added_tokens_->split(text, trusted)) {
     if (fragment.id >= 0) {
       ids.push_back(fragment.id);
-    } else {
-      encoder_->encode(text.substr(fragment.range.begin, fragment.range.end - fragment.range.begin), first, ids);
+      continue;
     }
-    first = fragment.id >= 0;
+    const auto& [begin, end] = fragment.range;
+    const std::vector<TokenId>& ordinary = memory.ids_of(text.substr(begin, end - begin), *encoder_);
+    ids.insert(ids.end(), ordinary.begin(), ordinary.end());
   }
   if (add_special && special.add_eos) ids.push_back(*special.eos);
   return ids;

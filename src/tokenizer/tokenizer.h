@@ -16,6 +16,7 @@
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/chat_template_texts.h"
 #include "tokenizer/fragment_encoder.h"
+#include "tokenizer/fragment_memory.h"
 #include "tokenizer/vocab.h"
 
 namespace lockstep::tokenizer {
@@ -46,6 +47,9 @@ class Tokenizer {
   [[nodiscard]] std::vector<TokenId> encode(std::string_view text, EncodeOptions options) const;
 
   // The pieces encoded as one text: merges cross their borders, as if the prompt had been one string.
+  // `memory` saves work where the prompt repeats the one before; it never changes an id.
+  [[nodiscard]] std::vector<TokenId> encode(std::span<const TextPiece> pieces, bool add_special,
+                                            FragmentMemory& memory) const;
   [[nodiscard]] std::vector<TokenId> encode(std::span<const TextPiece> pieces, bool add_special) const;
 
   // Errors: kBadRequest for an id outside the vocabulary.
@@ -80,7 +84,7 @@ class Tokenizer {
   Tokenizer() = default;
   [[nodiscard]] const Token& checked(TokenId id) const;
   [[nodiscard]] std::vector<TokenId> encode_trusting(std::string_view text, std::span<const ByteRange> trusted,
-                                                     bool add_special) const;
+                                                     bool add_special, FragmentMemory& memory) const;
 
   std::unique_ptr<const Vocab> vocab_;
   std::unique_ptr<const AddedTokens> added_tokens_;

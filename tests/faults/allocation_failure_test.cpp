@@ -227,8 +227,9 @@ TEST(AllocationFailure, OfATurnLeavesTheConversationAsItWas) {
   const auto turn = [&] {
     chat::Conversation conversation = begun;
     conversation.ask("three");
+    tokenizer::FragmentMemory memory;
     const chat::NextPrompt next =
-        chat::next_prompt(conversation, builder, "2026-01-02T03:04:05", {engine->ctx_size(), 8});
+        chat::next_prompt(conversation, builder, "2026-01-02T03:04:05", {engine->ctx_size(), 8}, memory);
     ids = ids_of(*engine, session, next.prompt.ids);
     conversation.answer(chat::answer_text(engine->tokenizer(), ids, {"stop"}));
   };

@@ -53,7 +53,7 @@ const KernelTable& table() noexcept {
 
 template <bool exact, size_t type>
 void product(const LinearJob& job) noexcept {
-  const ProductWay way = product_way(static_cast<quant::TensorType>(type), exact, job.a.n_tokens);
+  const ProductWay way = product_way(table(), static_cast<quant::TensorType>(type), exact, job.a.n_tokens);
   count(counters.products[exact][static_cast<size_t>(way)][type]);
   (exact ? table().exact : table().fast)[type](job);
 }
@@ -156,12 +156,12 @@ std::map<std::string, uint64_t> CountedTable::take() {
   return calls;
 }
 
-ProductWay product_way(quant::TensorType type, bool exact, int64_t n_tokens) {
+ProductWay product_way(const KernelTable& table, quant::TensorType type, bool exact, int64_t n_tokens) {
   using enum quant::TensorType;
   const bool is_float = type == kF32 || type == kF16 || type == kBF16;
-  if (is_float) return n_tokens == 1 ? ProductWay::kStream : ProductWay::kPanel;
-  const bool streams = !exact && packed_unit_bytes(type) != 0 && n_tokens <= kMostStreamed;
-  return streams ? ProductWay::kStream : ProductWay::kPanel;
+  const bool may_stream = is_float || !exact;
+  return may_stream && n_tokens <= table.most_streamed[static_cast<size_t>(type)] ? ProductWay::kStream
+                                                                                  : ProductWay::kPanel;
 }
 
 std::string product_name(const KernelTable& table, quant::TensorType type, bool exact, ProductWay way) {

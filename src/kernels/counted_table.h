@@ -36,7 +36,7 @@ class CountedTable {
 
 // The way in which a vector set multiplies.
 enum class ProductWay { kStream, kPanel };
-[[nodiscard]] ProductWay product_way(quant::TensorType type, bool exact, int64_t n_tokens);
+[[nodiscard]] ProductWay product_way(const KernelTable& table, quant::TensorType type, bool exact, int64_t n_tokens);
 [[nodiscard]] std::string product_name(const KernelTable& table, quant::TensorType type, bool exact, ProductWay way);
 [[nodiscard]] std::string attention_name(CacheType type);
 

@@ -313,7 +313,9 @@ TEST_P(EveryProduct, EqualsTheDefinitionForEveryNumberOfTokens) {
 }
 
 TEST_P(EveryProduct, EqualsTheDefinitionForBatchesOfAPrompt) {
-  for (const int64_t n_tokens : {31, 64, 65}) {
+  // Beyond what streams, every remainder of a panel's tiles.
+  static_assert(kMostStreamed == 32);
+  for (const int64_t n_tokens : {31, 32, 33, 34, 35, 36, 37, 64, 65}) {
     const LinearCase c = random_case(18, 512, n_tokens, BlockKind::kOrdinary, ActivationKind::kOrdinary);
     for (const bool fast : {false, true})
       EXPECT_TRUE(same_bits(c.product(table(), fast), c.product(kDefinition, fast))) << n_tokens;
@@ -332,7 +334,7 @@ TEST_P(EveryProduct, EqualsTheDefinitionForEveryWidth) {
 TEST_P(EveryProduct, EqualsTheDefinitionAtTheBoundsOfScalesAndIntegers) {
   for (const BlockKind blocks : forge::kBlockKinds) {
     for (const auto activations : {ActivationKind::kOrdinary, ActivationKind::kAllMax, ActivationKind::kWide}) {
-      for (const int64_t n_tokens : {1, 4, 5}) {
+      for (const int64_t n_tokens : {int64_t{1}, int64_t{5}, kMostStreamed + 2}) {
         const LinearCase c = random_case(17, 768, n_tokens, blocks, activations);
         for (const bool fast : {false, true}) {
           EXPECT_TRUE(same_bits(c.product(table(), fast), c.product(kDefinition, fast)))

@@ -18,7 +18,8 @@ using quant::TensorType;
 
 constexpr int64_t kRows = 20;  // a whole group and a part of one
 constexpr int64_t kCols = 512;
-constexpr int64_t kTokens = 5;
+constexpr int64_t kSomeTokens = 5;  // a tile of any set, and for some a part of one
+constexpr int64_t kTokens = kMostStreamed + kSomeTokens;
 constexpr int64_t kHeadDim = 64;
 constexpr int64_t kGroup = 3;
 constexpr int64_t kFewPositions = 19;  // a block of 16 and a part of one
@@ -93,10 +94,13 @@ class SelfTest {
 
   void check_products(TensorType type) {
     const auto index = static_cast<size_t>(type);
-    for (const int64_t n_tokens : {int64_t{1}, kTokens}) {
-      if (definition_table().fast[index] != nullptr)
+    // As the rows stream by, and by panel.
+    if (definition_table().fast[index] != nullptr) {
+      for (const int64_t n_tokens : {int64_t{1}, table_.most_streamed[index] + kSomeTokens})
         check_product(type, n_tokens, "fast", table_.fast[index], definition_table().fast[index]);
-      if (definition_table().exact[index] != nullptr)
+    }
+    if (definition_table().exact[index] != nullptr) {
+      for (const int64_t n_tokens : {int64_t{1}, kSomeTokens})
         check_product(type, n_tokens, "exact", table_.exact[index], definition_table().exact[index]);
     }
   }

@@ -16,8 +16,8 @@
 namespace lockstep::kernels {
 namespace {
 
-// One token streams, more than kMostStreamed go through a panel.
-constexpr int64_t kTokenCounts[] = {1, kMostStreamed + 1};
+// One token streams, more than most_streamed go through a panel, of more than one tile.
+constexpr int64_t kSomeTokens = 9;
 constexpr int64_t kMostTokens = kMostStreamed + 1;
 constexpr int64_t kPaddedCols = (kSampleCols + 63) / 64 * 64;
 
@@ -52,6 +52,7 @@ class StartChecker {
     KernelTable repaired = *better;
     repaired.isa = result_.table.isa;
     repaired.packed = result_.table.packed;
+    std::ranges::copy(result_.table.most_streamed, repaired.most_streamed);
     std::ranges::copy(result_.table.fast, repaired.fast);
     std::ranges::copy(result_.table.exact, repaired.exact);
     result_.table = repaired;
@@ -89,7 +90,9 @@ class StartChecker {
 
   bool is_right(const WeightSample& sample, bool exact, Product product, bool packed) {
     const Product defined = product_of(definition_table(), sample.type, exact);
-    return std::ranges::all_of(kTokenCounts, [&](int64_t n_tokens) {
+    const int64_t streamed = exact ? 0 : result_.table.most_streamed[static_cast<size_t>(sample.type)];
+    const int64_t token_counts[] = {1, std::max(streamed + 1, kSomeTokens)};
+    return std::ranges::all_of(token_counts, [&](int64_t n_tokens) {
       const std::vector<float> got = multiply(sample, product, packed, n_tokens);
       const std::vector<float> wanted = multiply(sample, defined, false, n_tokens);
       return std::memcmp(got.data(), wanted.data(), got.size() * sizeof(float)) == 0;

@@ -17,9 +17,8 @@ inline constexpr int64_t kScaleGroup = 32;
 inline constexpr int64_t kSumGroup = 16;
 // Exact products are chains over this many elements; the chains' results are added in order.
 inline constexpr int64_t kExactChunk = 256;
-// Vector kernels multiply the rows of quantized types as they stream by for up to this many tokens; for more they
-// unpack them into a panel first. (Float weights stream for one token; types without an R16 unit never do.)
-inline constexpr int64_t kMostStreamed = 8;
+// No kernel set multiplies rows as they stream by for more tokens than this (KernelTable::most_streamed).
+inline constexpr int64_t kMostStreamed = 32;
 // Positions per block of the K cache: lanes of one vector.
 inline constexpr int64_t kPositionsPerBlock = 16;
 // Positions per attention chunk, and per allocation of the KV cache.
@@ -116,6 +115,9 @@ struct KernelTable {
   const char* isa;
   bool packed;  // weights are in the R16 layout (packed.h), row ranges begin at multiples of 16; otherwise as in the
                 // file
+  // For how many tokens `fast` multiplies the rows of a type as they stream by, by tensor type number; for more they
+  // are unpacked into a panel first. `exact` streams F32, F16 and BF16 as `fast` does, other types never.
+  int64_t most_streamed[48];
   // By tensor type number; null where a type is not supported. `exact` works on a.x, `fast` on a.q (F32, F16, BF16: on
   // a.x, the same function).
   void (*fast[48])(const LinearJob&) noexcept;

@@ -11,6 +11,8 @@ namespace lockstep::model {
 namespace {
 
 constexpr int64_t kRowUnit = 16;
+// For fewer tokens a matrix costs what reading it does: as much as multiplying this many.
+constexpr int64_t kTokensWorthReading = 8;
 constexpr float kSmallestSum = 0x1p-14f;  // that weights are divided by, as in llama.cpp
 
 // Rows [step.n_rows, ...] of a single row at each member, of a batch in common.
@@ -194,7 +196,7 @@ Matrix matrix_of(const Matrix& all, int64_t expert, int64_t n_rows) noexcept {
 template <typename Work>
 void share_out(std::span<const ExpertGroup> groups, int64_t width, exec::Member& me, const Work& work) noexcept {
   const int64_t n_units = ceil_div(width, kRowUnit);
-  const auto cost_of = [](const ExpertGroup& g) { return std::max(g.end - g.begin, kernels::kMostStreamed); };
+  const auto cost_of = [](const ExpertGroup& g) { return std::max(g.end - g.begin, kTokensWorthReading); };
   int64_t total = 0;
   for (const ExpertGroup& g : groups) total += n_units * cost_of(g);
   const exec::Range mine = me.range(total);

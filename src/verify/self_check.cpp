@@ -42,7 +42,7 @@ void require_both_ways(const model::Model& model, const KernelTable& table, std:
   const bool exact = model.compute == model::Compute::kExact;
   const quant::TensorType type = model.weights.layers.front().q.type;
   for (const int64_t n_rows : {int64_t{1}, model::kMostStreamed + 1}) {
-    const std::string kernel = model::product_name(table, type, exact, model::product_way(type, exact, n_rows));
+    const std::string kernel = model::product_name(table, type, exact, model::product_way(table, type, exact, n_rows));
     const auto calls_it = [&](const CheckedPath& p) { return p.isa == table.isa && p.calls.contains(kernel); };
     if (std::ranges::any_of(paths, calls_it)) continue;
     paths.back().fault = fmt::format("{} was not called by any path", kernel);

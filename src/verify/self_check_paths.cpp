@@ -157,7 +157,8 @@ CheckedPath PathRunner::run(const PathShape& shape, KeptPrefix& kept) {
   std::set<std::string> wanted = {model::attention_name(model_.cache_type)};
   for (const quant::TensorType type : weight_types(model_)) {
     for (const int64_t n : run.row_counts())
-      wanted.insert(model::product_name(counted_.table(), type, exact, model::product_way(type, exact, n)));
+      wanted.insert(
+          model::product_name(counted_.table(), type, exact, model::product_way(counted_.table(), type, exact, n)));
   }
   for (const std::string& kernel : wanted) {
     if (path.fault.empty() && !path.calls.contains(kernel)) path.fault = fmt::format("{} was not called", kernel);

@@ -19,9 +19,10 @@ namespace lockstep::verify {
 struct CheckedTokens {
   static constexpr int64_t kQuick = 140;
   static constexpr int64_t kFull = 530;
-  static constexpr int64_t kWanted = 12;     // last positions whose logits are hashed
-  static constexpr int64_t kOneByOne = 2;    // last tokens of every path, as an answer is made
-  static constexpr int64_t kNotReused = 14;  // last tokens that a reused prefix does not have
+  // Last positions whose logits are hashed: as many as make the head take its panel.
+  static constexpr int64_t kWanted = model::kMostStreamed + 4;
+  static constexpr int64_t kOneByOne = 2;                     // last tokens of every path, as an answer is made
+  static constexpr int64_t kNotReused = kWanted + kOneByOne;  // last tokens that a reused prefix does not have
 
   std::vector<int32_t> tokens;
   std::vector<int32_t> other_end;  // of the answer from before a reused prefix

@@ -104,7 +104,8 @@ constexpr auto kQ8_0 = static_cast<int>(TensorType::kQ8_0);
 template <bool panel>
 void one_ulp_off(const LinearJob& job) noexcept {
   best().fast[kQ8_0](job);
-  if (panel == (job.a.n_tokens > kernels::kMostStreamed)) job.out[job.row_begin] = next_up(job.out[job.row_begin]);
+  const bool by_panel = job.a.n_tokens > best().most_streamed[kQ8_0];
+  if (panel == by_panel) job.out[job.row_begin] = next_up(job.out[job.row_begin]);
 }
 
 void last_rows_swapped(const LinearJob& job) noexcept {

@@ -16,8 +16,8 @@ using forge::LinearCase;
 using kernels::KernelTable;
 using quant::TensorType;
 
-constexpr int64_t kMostRows = 36;  // two groups of 16 and a part of one
-constexpr int64_t kMostTokens = 12;
+constexpr int64_t kMostRows = 36;                            // two groups of 16 and a part of one
+constexpr int64_t kMostTokens = kernels::kMostStreamed + 8;  // streamed, and by panel
 // Products of two stay finite, and heads fit the f16 of a cache: where a NaN can arise the pass is refused, and kernel
 // sets may differ (NUMERICS.md section 5).
 constexpr float kLargest = 0x1p60f;

@@ -13,14 +13,16 @@ namespace {
 
 template <TensorType... types>
 constexpr void add_quantized_products(KernelTable& table) {
-  ((table.fast[static_cast<int>(types)] = linear_fast<types>,
+  ((table.most_streamed[static_cast<int>(types)] = most_streamed<types>(),
+    table.fast[static_cast<int>(types)] = linear_fast<types>,
     table.exact[static_cast<int>(types)] = linear_float<types>),
    ...);
 }
 
 template <TensorType... types>
 constexpr void add_float_products(KernelTable& table) {
-  ((table.fast[static_cast<int>(types)] = linear_float<types>,
+  ((table.most_streamed[static_cast<int>(types)] = kMostStreamedFloats,
+    table.fast[static_cast<int>(types)] = linear_float<types>,
     table.exact[static_cast<int>(types)] = linear_float<types>),
    ...);
 }

@@ -242,7 +242,8 @@ struct PlainHeads {
 // The scores of quantized keys are a product of compute mode fast: positions are the rows of a Q8_0 matrix, query heads
 // the tokens.
 struct QuantizedHeads {
-  static constexpr int kMostHeads = kHeadTile < kMostStreamed ? kHeadTile : static_cast<int>(kMostStreamed);
+  static constexpr int kMostHeads = kHeadTile;
+  static_assert(kMostHeads <= most_streamed<TensorType::kQ8_0>(), "so that no panel is needed");
   const AttentionJob& job;
   QuantizedValues values;
   bool finite;

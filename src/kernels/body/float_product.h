@@ -129,6 +129,8 @@ void float_rows(const LinearJob& job, int64_t row) {
   }
 }
 
+inline constexpr int64_t kMostStreamedFloats = 1;
+
 // One token, F32, F16 or BF16, one group of rows: straight from memory. The one stream is read strictly in order, which
 // the hardware's own fetching likes best: more chains side by side, or explicit prefetches, read 10 to 40 % slower.
 template <TensorType type>
@@ -149,7 +151,7 @@ template <TensorType type>
 void linear_float(const LinearJob& job) noexcept {
   int64_t row = job.row_begin;
   if constexpr (kIsFloat<type>) {
-    if (job.a.n_tokens == 1) {
+    if (job.a.n_tokens <= kMostStreamedFloats) {
       for (; row < job.row_end; row += kRowsPerGroup) stream_floats<type>(job, row);
       return;
     }

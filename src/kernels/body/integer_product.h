@@ -154,10 +154,26 @@ template <typename F, int n_tokens>
   for (int t = 0; t < n_tokens; ++t) store_rows(job, first + t, row, acc[t]);
 }
 
-// All tokens, as many at a time as the registers hold; after the first pass the group's rows are in the cache.
+// Tokens of one pass over a group of rows: 1, 2, 4 or 8, as many as the registers hold.
+template <typename F>
+constexpr int tokens_per_pass() {
+  constexpr int kMost = kStreamAccumulators / F::kSubs;
+  return kMost >= 8 ? 8 : kMost >= 4 ? 4 : kMost >= 2 ? 2 : 1;
+}
+
+// Passes after the first find the rows in the cache, but unpack them again: where a pass takes four tokens or more,
+// many passes still cost less than a panel; where it takes fewer, a second one already costs more.
+template <TensorType type>
+constexpr int64_t most_streamed() {
+  if constexpr (!kStreams<type>)
+    return 0;
+  else
+    return tokens_per_pass<Format<type>>() >= 4 ? kMostStreamed : tokens_per_pass<Format<type>>();
+}
+
 template <typename F>
 void stream_tokens(const LinearJob& job, const Corrections& c, int64_t row) {
-  constexpr int kMost = kStreamAccumulators / F::kSubs;
+  constexpr int kMost = tokens_per_pass<F>();
   int64_t t = 0;
   if constexpr (kMost >= 8) {
     for (; job.a.n_tokens - t >= 8; t += 8) stream<F, 8>(job, c, row, t);
@@ -173,10 +189,36 @@ void stream_tokens(const LinearJob& job, const Corrections& c, int64_t row) {
 
 // ---- panel ----
 
+// The rows of the next panel, fetched into the second-level cache while this one is multiplied: unpacking them would
+// wait for memory otherwise.
+class RowsAhead {
+ public:
+  // n_rows rows from `row` on, as far as the job goes, in n_steps steps.
+  RowsAhead(const LinearJob& job, int64_t row, int64_t n_rows, int64_t n_steps) {
+    const int64_t end = row + n_rows < job.row_end ? row + n_rows : job.row_end;
+    if (row >= end) return;
+    at_ = job.w.data + static_cast<uint64_t>(row) * job.w.row_bytes;
+    left_ = (end - row) * static_cast<int64_t>(job.w.row_bytes);
+    step_ = (left_ / n_steps / 64 + 1) * 64;
+  }
+
+  LOCKSTEP_INLINE void fetch_some() {
+    if (left_ <= 0) return;
+    for (int64_t i = 0; i < step_; i += 64) prefetch_far(at_ + i);
+    at_ += step_;
+    left_ -= step_;
+  }
+
+ private:
+  const std::byte* at_ = nullptr;
+  int64_t left_ = 0;
+  int64_t step_ = 0;
+};
+
 // All blocks of the panel for n_tokens tokens; n_groups x 16 rows from `row` on.
 template <typename P, int n_groups, int n_tokens>
 [[gnu::noinline]] void tile(const LinearJob& job, const Corrections& c, const std::byte* panel, int64_t row,
-                            int64_t first) {
+                            int64_t first, RowsAhead& ahead) {
   TokenCursor<n_tokens> at = cursor<P, n_tokens>(job.a, c, first);
   Floats acc[n_groups][n_tokens];
   LOCKSTEP_UNROLL
@@ -196,6 +238,7 @@ template <typename P, int n_groups, int n_tokens>
       if constexpr (P::kHasMin) at.minimum += 1;
     }
     at.scale += 1;
+    ahead.fetch_some();
   }
   LOCKSTEP_UNROLL
   for (int g = 0; g < n_groups; ++g) {
@@ -207,16 +250,16 @@ template <typename P, int n_groups, int n_tokens>
 
 template <typename P, int n_groups>
 void tile_rest(const LinearJob& job, const Corrections& c, const std::byte* panel, int64_t row, int64_t first,
-               int64_t n) {
+               int64_t n, RowsAhead& ahead) {
   switch (n) {
     case 1:
-      return tile<P, n_groups, 1>(job, c, panel, row, first);
+      return tile<P, n_groups, 1>(job, c, panel, row, first, ahead);
     case 2:
-      return tile<P, n_groups, 2>(job, c, panel, row, first);
+      return tile<P, n_groups, 2>(job, c, panel, row, first, ahead);
     case 3:
-      return tile<P, n_groups, 3>(job, c, panel, row, first);
+      return tile<P, n_groups, 3>(job, c, panel, row, first, ahead);
     case 4:
-      return tile<P, n_groups, 4>(job, c, panel, row, first);
+      return tile<P, n_groups, 4>(job, c, panel, row, first, ahead);
     default:
       return;
   }
@@ -238,9 +281,13 @@ void panel_rows(const LinearJob& job, const Corrections& c, std::byte* panel, in
       }
     }
   }
+  const int64_t n_tiles = (job.a.n_tokens + kTileTokens - 1) / kTileTokens;
+  RowsAhead ahead(job, row + n_groups * kRowsPerGroup, n_groups * kRowsPerGroup,
+                  n_tiles * (job.w.n_cols / kScaleGroup));
   int64_t t = 0;
-  for (; t + kTileTokens <= job.a.n_tokens; t += kTileTokens) tile<P, n_groups, kTileTokens>(job, c, panel, row, t);
-  tile_rest<P, n_groups>(job, c, panel, row, t, job.a.n_tokens - t);
+  for (; t + kTileTokens <= job.a.n_tokens; t += kTileTokens)
+    tile<P, n_groups, kTileTokens>(job, c, panel, row, t, ahead);
+  tile_rest<P, n_groups>(job, c, panel, row, t, job.a.n_tokens - t, ahead);
 }
 
 // ---- the product of a type ----
@@ -251,7 +298,7 @@ void linear_fast(const LinearJob& job) noexcept {
   std::byte* scratch = job.scratch;
   const Corrections c = make_corrections<P::kGroup, P::kZero, P::kHasMin>(job.a, job.w.n_cols, scratch);
   if constexpr (kStreams<type>) {
-    if (job.a.n_tokens <= kMostStreamed) {
+    if (job.a.n_tokens <= most_streamed<type>()) {
       for (int64_t row = job.row_begin; row < job.row_end; row += kRowsPerGroup)
         stream_tokens<Format<type>>(job, c, row);
       return;

@@ -189,32 +189,6 @@ void stream_tokens(const LinearJob& job, const Corrections& c, int64_t row) {
 
 // ---- panel ----
 
-// The rows of the next panel, fetched into the second-level cache while this one is multiplied: unpacking them would
-// wait for memory otherwise.
-class RowsAhead {
- public:
-  // n_rows rows from `row` on, as far as the job goes, in n_steps steps.
-  RowsAhead(const LinearJob& job, int64_t row, int64_t n_rows, int64_t n_steps) {
-    const int64_t end = row + n_rows < job.row_end ? row + n_rows : job.row_end;
-    if (row >= end) return;
-    at_ = job.w.data + static_cast<uint64_t>(row) * job.w.row_bytes;
-    left_ = (end - row) * static_cast<int64_t>(job.w.row_bytes);
-    step_ = (left_ / n_steps / 64 + 1) * 64;
-  }
-
-  LOCKSTEP_INLINE void fetch_some() {
-    if (left_ <= 0) return;
-    for (int64_t i = 0; i < step_; i += 64) prefetch_far(at_ + i);
-    at_ += step_;
-    left_ -= step_;
-  }
-
- private:
-  const std::byte* at_ = nullptr;
-  int64_t left_ = 0;
-  int64_t step_ = 0;
-};
-
 // All blocks of the panel for n_tokens tokens; n_groups x 16 rows from `row` on.
 template <typename P, int n_groups, int n_tokens>
 [[gnu::noinline]] void tile(const LinearJob& job, const Corrections& c, const std::byte* panel, int64_t row,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kernels/body/unit_format.h"
+#include "kernels/table.h"
 #include "quant/unpack.h"
 
 namespace lockstep::kernels {
@@ -129,6 +130,32 @@ requires(!kStreams<type>) void unpack_block(const std::byte* rows, int64_t b, ui
     }
   }
 }
+
+// The rows of the next panel, fetched into the second-level cache while this one is multiplied: unpacking them would
+// wait for memory otherwise.
+class RowsAhead {
+ public:
+  // n_rows rows from `row` on, as far as the job goes, in n_steps steps.
+  RowsAhead(const LinearJob& job, int64_t row, int64_t n_rows, int64_t n_steps) {
+    const int64_t end = row + n_rows < job.row_end ? row + n_rows : job.row_end;
+    if (row >= end) return;
+    at_ = job.w.data + static_cast<uint64_t>(row) * job.w.row_bytes;
+    left_ = (end - row) * static_cast<int64_t>(job.w.row_bytes);
+    step_ = (left_ / n_steps / 64 + 1) * 64;
+  }
+
+  LOCKSTEP_INLINE void fetch_some() {
+    if (left_ <= 0) return;
+    for (int64_t i = 0; i < step_; i += 64) prefetch_far(at_ + i);
+    at_ += step_;
+    left_ -= step_;
+  }
+
+ private:
+  const std::byte* at_ = nullptr;
+  int64_t left_ = 0;
+  int64_t step_ = 0;
+};
 
 }  // namespace
 }  // namespace lockstep::kernels

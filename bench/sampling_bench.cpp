@@ -63,6 +63,18 @@ BENCHMARK_CAPTURE(choose_token, default_chain_without_shortlist, SamplingParams(
 BENCHMARK_CAPTURE(choose_token, penalties, SamplingParams{.repeat_penalty = 1.1f}, Look::kShortlist)
     ->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(choose_token, no_top_k, SamplingParams{.top_k = 0}, Look::kShortlist)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(choose_token, temperature_alone, SamplingParams{.stages = {Stage::kTemperature}}, Look::kShortlist)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(choose_token, very_hot, (SamplingParams{.temp = 3, .stages = {Stage::kTemperature}}),
+                  Look::kShortlist)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(choose_token, min_p_alone, (SamplingParams{.stages = {Stage::kMinP, Stage::kTemperature}}),
+                  Look::kShortlist)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(choose_token, typical_alone,
+                  (SamplingParams{.typical = 0.9f, .stages = {Stage::kTypicalP, Stage::kTemperature}}),
+                  Look::kShortlist)
+    ->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(choose_token, mirostat_2, SamplingParams{.mirostat = 2}, Look::kShortlist)
     ->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(choose_token, everything, everything(), Look::kShortlist)->Unit(benchmark::kMicrosecond);

@@ -8,18 +8,11 @@
 
 namespace lockstep::sampling {
 
-// The entry of token `id`, null when it was removed. Binary search while the list stands by id, else a scan (such a
-// list is short in any usual order of stages).
-[[nodiscard]] inline Candidate* find_candidate(Candidates& list, TokenId id) {
-  auto& items = list.items;
-  auto found = items.begin();
-  if (list.order == Order::kById) {
-    found = std::lower_bound(items.begin(), items.end(), id,
-                             [](const Candidate& c, TokenId wanted) { return c.id < wanted; });
-  } else {
-    found = std::find_if(items.begin(), items.end(), [id](const Candidate& c) { return c.id == id; });
-  }
-  return found != items.end() && found->id == id ? &*found : nullptr;
+// The logit of token `id`, null when it was removed.
+[[nodiscard]] inline float* find_logit(Candidates& list, TokenId id) {
+  const auto found = std::lower_bound(list.ids.begin(), list.ids.end(), id);
+  const auto i = static_cast<size_t>(list.ids.empty() ? id : found - list.ids.begin());
+  return i < list.size() && list.id(i) == id ? &list.logits[i] : nullptr;
 }
 
 // A changed number, kept in the range of finite floats: an infinite logit would turn the softmax into NaN.

@@ -13,20 +13,13 @@ using TokenId = int32_t;
 
 struct Candidate {
   TokenId id;
-  float logit;  // finite: impossible tokens (-infinity) are not in the list
+  float logit;
 };
 
 // The one order of preference: higher logit first, lower id first among equal logits.
 [[nodiscard]] inline bool ranks_before(const Candidate& a, const Candidate& b) {
   return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
 }
-
-// How the entries of a list stand.
-enum class Order {
-  kById,     // ids ascending, as they come from the model
-  kByLogit,  // by ranks_before
-  kNone,     // were sorted by logit before the logits changed
-};
 
 // A token and how often or how long.
 struct Counted {
@@ -35,38 +28,47 @@ struct Counted {
 };
 
 // Working memory of the stages, kept with the list so that a step allocates nothing. What it holds means nothing
-// between two calls.
+// between two calls; there is room for as many indices and weights as the list was filled with.
 struct Scratch {
   std::vector<Candidate> candidates;
-  std::vector<double> probabilities;
-  std::vector<double> distances;
+  std::vector<uint32_t> weights;
+  std::vector<uint32_t> indices;
+  std::vector<uint32_t> entries;
   std::vector<size_t> sizes;
   std::vector<Counted> counted;
 };
 
+// Ids and logits apart, so that loops over a whole vocabulary use vector registers. Nothing sorts the list: it stands
+// by id at all times.
 struct Candidates {
-  std::vector<Candidate> items;
-  Order order = Order::kById;
+  std::vector<TokenId> ids;   // ascending; empty while entry i is token i
+  std::vector<float> logits;  // finite: impossible tokens (-infinity) are not in the list
   Scratch scratch = {};
+
+  [[nodiscard]] size_t size() const noexcept { return logits.size(); }
+  [[nodiscard]] TokenId id(size_t i) const { return ids.empty() ? static_cast<TokenId>(i) : ids[i]; }
+  [[nodiscard]] Candidate operator[](size_t i) const { return {id(i), logits[i]}; }
 };
 
-// Fills `list` (its memory is kept) with every token whose logit is not -infinity, ids ascending.
+// Fills `list` (its memory is kept) with every token whose logit is not -infinity.
 void assign_all(Candidates& list, std::span<const float> logits);
 
-void sort_by_logit(Candidates& list);
+// Removes the entries whose logit is -infinity, also when nothing is left.
+void remove_impossible(Candidates& list);
 
-// Keeps the k best (all when there are fewer), sorted by logit.
+// Fills `list` with these, which come in any order.
+void assign(Candidates& list, std::span<Candidate> items);
+
+// Keeps the entries at these indices, which ascend.
+void keep_only(Candidates& list, std::span<const uint32_t> indices);
+
+// Keeps logits of at least `lowest`; the min_keep best where that would leave fewer.
+void keep_from(Candidates& list, double lowest, size_t min_keep);
+
+// Keeps the k best (all when there are fewer).
 void keep_best(Candidates& list, size_t k);
 
 // Index of the best entry of a list that is not empty.
 [[nodiscard]] size_t best_index(const Candidates& list);
-
-// Softmax over the list in the order in which it stands: weights exp(logit - best) in fp64, their sum taken in list
-// order. They live in the scratch of the list until the next call.
-[[nodiscard]] std::span<const double> probabilities(Candidates& list);
-
-// The entry that a uniform number u of [0, 1) selects from a list sorted by logit: the first whose cumulative
-// probability exceeds u.
-[[nodiscard]] size_t draw_index(std::span<const double> probabilities, double u);
 
 }  // namespace lockstep::sampling

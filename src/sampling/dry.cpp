@@ -93,13 +93,12 @@ void dry(Candidates& list, std::span<const TokenId> window, const Dry& by) {
   if (longest < allowed) return;
   const size_t exponent_limit = largest_exponent(by.base);
   for (const Counted& next : continuations(window, longest, allowed, list.scratch)) {
-    Candidate* candidate = find_candidate(list, next.id);
-    if (candidate == nullptr || is_single_token_breaker(by.breakers, next.id)) continue;
+    float* logit = find_logit(list, next.id);
+    if (logit == nullptr || is_single_token_breaker(by.breakers, next.id)) continue;
     const size_t exponent = std::min(next.count - allowed, exponent_limit);
     const double penalty = double{by.multiplier} * integer_power(double{by.base}, static_cast<uint32_t>(exponent));
-    candidate->logit = within_float(candidate->logit - penalty);
+    *logit = within_float(*logit - penalty);
   }
-  if (list.order == Order::kByLogit) list.order = Order::kNone;
 }
 
 std::vector<TokenSequence> make_dry_breakers(std::span<const std::string> texts, int32_t n_vocab,

@@ -12,6 +12,7 @@
 #include "sampling/logit_bias.h"
 #include "sampling/mirostat.h"
 #include "sampling/temperature.h"
+#include "sampling/token_weights.h"
 #include "sampling/truncate.h"
 
 namespace lockstep::sampling {
@@ -25,20 +26,18 @@ Candidates list_of(const json& logits) {
   return list;
 }
 
-std::vector<TokenId> sorted_ids(const Candidates& list) {
+std::vector<TokenId> ids_of(const Candidates& list) {
   std::vector<TokenId> ids;
-  for (const Candidate& c : list.items) ids.push_back(c.id);
-  std::ranges::sort(ids);
+  for (size_t i = 0; i < list.size(); ++i) ids.push_back(list.id(i));
   return ids;
 }
 
 void expect_kept(const json& line, Candidates list) {
   const json& kept = line.at("kept");
-  ASSERT_EQ(list.items.size(), kept.size()) << line.dump();
-  std::ranges::sort(list.items, {}, &Candidate::id);
+  ASSERT_EQ(list.size(), kept.size()) << line.dump();
   for (size_t i = 0; i < kept.size(); ++i) {
-    ASSERT_EQ(list.items[i].id, kept[i].at(0).get<TokenId>()) << line.dump();
-    ASSERT_NEAR(list.items[i].logit, kept[i].at(1).get<float>(), 1e-5) << line.dump();
+    ASSERT_EQ(list.id(i), kept[i].at(0).get<TokenId>()) << line.dump();
+    ASSERT_NEAR(list.logits[i], kept[i].at(1).get<float>(), 1e-5) << line.dump();
   }
 }
 
@@ -71,10 +70,11 @@ void compare_mirostat(const json& line) {
     Candidates list = list_of(step.at("logits"));
     temperature(list, params.at("temp").get<float>());
     state.truncate(list);
-    ASSERT_EQ(sorted_ids(list), step.at("kept").get<std::vector<TokenId>>()) << params.dump();
-    const auto drawn = std::ranges::find(list.items, step.at("drawn").get<TokenId>(), &Candidate::id);
-    ASSERT_NE(drawn, list.items.end()) << params.dump();
-    state.learn(probabilities(list)[static_cast<size_t>(drawn - list.items.begin())]);
+    ASSERT_EQ(ids_of(list), step.at("kept").get<std::vector<TokenId>>()) << params.dump();
+    const std::vector<TokenId> ids = ids_of(list);
+    const auto drawn = std::ranges::find(ids, step.at("drawn").get<TokenId>());
+    ASSERT_NE(drawn, ids.end()) << params.dump();
+    state.learn(weigh(list).probability(static_cast<size_t>(drawn - ids.begin())));
   }
 }
 

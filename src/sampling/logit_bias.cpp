@@ -10,17 +10,16 @@ void logit_bias(Candidates& list, std::span<const LogitBias> biases) {
   constexpr float kImpossible = -std::numeric_limits<float>::infinity();
   bool removes = false;
   for (const LogitBias& entry : biases) {
-    Candidate* candidate = find_candidate(list, entry.id);
-    if (candidate == nullptr) continue;
-    if (entry.bias == kImpossible || candidate->logit == kImpossible) {
-      candidate->logit = kImpossible;
+    float* logit = find_logit(list, entry.id);
+    if (logit == nullptr) continue;
+    if (entry.bias == kImpossible || *logit == kImpossible) {
+      *logit = kImpossible;
       removes = true;
     } else {
-      candidate->logit = within_float(candidate->logit + entry.bias);
+      *logit = within_float(*logit + entry.bias);
     }
   }
-  if (removes) std::erase_if(list.items, [](const Candidate& c) { return c.logit == kImpossible; });
-  if (list.order == Order::kByLogit) list.order = Order::kNone;
+  if (removes) remove_impossible(list);
 }
 
 }  // namespace lockstep::sampling

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/exp64.h"
+#include "sampling/interleaved_sum.h"
 #include "sampling/select_best.h"
 
 namespace lockstep::sampling {
@@ -13,18 +14,6 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr size_t kLanes = 16;  // independent maxima, so that the compiler can use vector registers
-
-// The largest logit; NaN is passed over. -infinity when there is nothing else.
-float largest(std::span<const float> logits) {
-  std::array<float, kLanes> lane;
-  lane.fill(-kInfinity);
-  size_t i = 0;
-  for (; i + kLanes <= logits.size(); i += kLanes) {
-    for (size_t j = 0; j < kLanes; ++j) lane[j] = logits[i + j] > lane[j] ? logits[i + j] : lane[j];
-  }
-  for (; i < logits.size(); ++i) lane[0] = logits[i] > lane[0] ? logits[i] : lane[0];
-  return *std::max_element(lane.begin(), lane.end());
-}
 
 void check_id(std::span<const float> logits, TokenId id) {
   if (id < 0 || static_cast<size_t>(id) >= logits.size()) {
@@ -56,6 +45,17 @@ void check_logits(std::span<const float> logits) {
     fail(ErrorCode::kNotFinite, "non-finite logits: all {} are -inf, expected a possible token", logits.size());
 }
 
+float largest(std::span<const float> logits) {
+  std::array<float, kLanes> lane;
+  lane.fill(-kInfinity);
+  size_t i = 0;
+  for (; i + kLanes <= logits.size(); i += kLanes) {
+    for (size_t j = 0; j < kLanes; ++j) lane[j] = logits[i + j] > lane[j] ? logits[i + j] : lane[j];
+  }
+  for (; i < logits.size(); ++i) lane[0] = logits[i] > lane[0] ? logits[i] : lane[0];
+  return *std::max_element(lane.begin(), lane.end());
+}
+
 TokenId argmax(std::span<const float> logits) {
   const auto best = std::find(logits.begin(), logits.end(), largest(logits));
   return best == logits.end() ? 0 : static_cast<TokenId>(best - logits.begin());
@@ -77,18 +77,8 @@ void top_k_of(std::span<const float> logits, size_t k, std::vector<Candidate>& b
 }
 
 double log_sum_exp(std::span<const float> logits) {
-  constexpr size_t kSums = 8;
   const double best = largest(logits);
-  std::array<double, kSums> sum{};
-  size_t i = 0;
-  for (; i + kSums <= logits.size(); i += kSums) {
-    for (size_t j = 0; j < kSums; ++j) sum[j] += exp64(double{logits[i + j]} - best);
-  }
-  for (size_t j = 0; i + j < logits.size(); ++j) sum[j] += exp64(double{logits[i + j]} - best);
-  for (size_t width = kSums / 2; width > 0; width /= 2) {
-    for (size_t j = 0; j < width; ++j) sum[j] += sum[j + width];
-  }
-  return best + log64(sum[0]);
+  return best + log64(interleaved_sum(logits.size(), [logits, best](size_t i) { return exp64(logits[i] - best); }));
 }
 
 std::vector<double> log_softmax(std::span<const float> logits, std::span<const TokenId> ids) {

@@ -15,6 +15,9 @@ namespace lockstep::sampling {
 // impossible token.
 void check_logits(std::span<const float> logits);
 
+// The largest logit; NaN is passed over. -infinity when there is nothing else.
+[[nodiscard]] float largest(std::span<const float> logits);
+
 // The id of the first largest logit. NaN is never chosen; 0 when all are -infinity.
 [[nodiscard]] TokenId argmax(std::span<const float> logits);
 

@@ -25,8 +25,10 @@ std::vector<float> random_logits(size_t n, uint64_t seed) {
 std::vector<Candidate> sorted_copy(const std::vector<float>& logits) {
   Candidates all;
   assign_all(all, logits);
-  std::sort(all.items.begin(), all.items.end(), ranks_before);
-  return all.items;
+  std::vector<Candidate> sorted;
+  for (size_t i = 0; i < all.size(); ++i) sorted.push_back(all[i]);
+  std::sort(sorted.begin(), sorted.end(), ranks_before);
+  return sorted;
 }
 
 ErrorCode code_of(const std::vector<float>& logits) {

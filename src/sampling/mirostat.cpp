@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "base/exp64.h"
+#include "sampling/select_best.h"
+#include "sampling/token_weights.h"
 
 namespace lockstep::sampling {
 namespace {
@@ -12,14 +14,13 @@ constexpr double kLn2 = kLn2High + kLn2Low;
 constexpr size_t kEstimateFrom = 100;    // how many of the best tokens the exponent of version 1 is estimated from
 constexpr double kSurpriseLimit = 1e30;  // keeps the state finite for extreme options
 
-// Zipf's exponent of a sorted list: the least-squares slope of ln(p_i / p_i+1) over ln((i + 2) / (i + 1)).
-double zipf_exponent(const Candidates& list) {
+// Zipf's exponent of candidates sorted by logit: the least-squares slope of ln(p_i / p_i+1) over ln((i + 2) / (i + 1)).
+double zipf_exponent(std::span<const Candidate> best) {
   double products = 0;
   double squares = 0;
-  const size_t n = std::min(kEstimateFrom, list.items.size());
-  for (size_t i = 0; i + 1 < n; ++i) {
+  for (size_t i = 0; i + 1 < best.size(); ++i) {
     const double t = log64(static_cast<double>(i + 2) / static_cast<double>(i + 1));
-    products += t * (double{list.items[i].logit} - double{list.items[i + 1].logit});
+    products += t * (double{best[i].logit} - double{best[i + 1].logit});
     squares += t * t;
   }
   return products / squares;
@@ -45,18 +46,17 @@ Mirostat::Mirostat(int32_t version, double target, double rate, size_t n_vocab)
       largest_surprise_(2 * target) {}
 
 void Mirostat::truncate(Candidates& list) const {
-  sort_by_logit(list);
-  if (list.items.size() < 2) return;
-  size_t kept = 0;
+  if (list.size() < 2) return;
   if (version_ == 1) {
-    const double count = zipf_count(zipf_exponent(list), largest_surprise_, n_vocab_);
-    kept =
-        count < static_cast<double>(list.items.size()) ? static_cast<size_t>(std::max(count, 0.0)) : list.items.size();
+    std::vector<Candidate>& best = list.scratch.candidates;
+    select_best(
+        list.size(), kEstimateFrom, [&list](size_t i) { return list[i]; }, best);
+    const double count = zipf_count(zipf_exponent(best), largest_surprise_, n_vocab_);
+    if (count < static_cast<double>(list.size())) keep_best(list, static_cast<size_t>(std::max(count, 1.0)));
   } else {
-    const std::span<const double> probability = probabilities(list);
-    while (kept < probability.size() && -log64(probability[kept]) / kLn2 <= largest_surprise_) ++kept;
+    const Weights weights = weigh(list);
+    keep_from(list, weights.best + weights.least_surprise() - largest_surprise_ * kLn2, 1);
   }
-  list.items.resize(std::max<size_t>(kept, 1));
 }
 
 void Mirostat::learn(double probability) {

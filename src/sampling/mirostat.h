@@ -13,7 +13,7 @@ class Mirostat {
   // target and rate are tau and eta of the paper; the largest surprise let through starts at 2 tau.
   Mirostat(int32_t version, double target, double rate, size_t n_vocab);
 
-  // Removes what is too surprising for this step; the list is sorted afterwards and holds one entry at least.
+  // Removes what is too surprising for this step; the list holds one entry at least afterwards.
   void truncate(Candidates& list) const;
 
   // Learns from the probability that the drawn token had in the list that truncate left.

@@ -36,12 +36,11 @@ std::span<const TokenId> last_tokens(std::span<const TokenId> history, int32_t n
 void penalties(Candidates& list, std::span<const TokenId> window, const Penalties& by) {
   if (by.repeat == 1.0f && by.frequency == 0.0f && by.presence == 0.0f) return;
   for (const Counted& token : occurrences(window, list.scratch.counted)) {
-    Candidate* c = find_candidate(list, token.id);
-    if (c == nullptr) continue;
-    const float repeated = within_float(c->logit > 0 ? c->logit / by.repeat : c->logit * by.repeat);
-    c->logit = within_float(repeated - within_float(static_cast<float>(token.count) * by.frequency + by.presence));
+    float* logit = find_logit(list, token.id);
+    if (logit == nullptr) continue;
+    const float repeated = within_float(*logit > 0 ? *logit / by.repeat : *logit * by.repeat);
+    *logit = within_float(repeated - within_float(static_cast<float>(token.count) * by.frequency + by.presence));
   }
-  if (list.order == Order::kByLogit) list.order = Order::kNone;
 }
 
 }  // namespace lockstep::sampling

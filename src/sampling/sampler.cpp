@@ -7,7 +7,9 @@
 #include "base/random.h"
 #include "sampling/dry.h"
 #include "sampling/logits.h"
+#include "sampling/nearest.h"
 #include "sampling/penalties.h"
+#include "sampling/select_best.h"
 #include "sampling/temperature.h"
 #include "sampling/truncate.h"
 
@@ -101,29 +103,31 @@ void Sampler::plan_shortlist() {
 }
 
 TokenId Sampler::sample(std::span<const float> logits, std::span<const Candidate> shortlist, uint64_t step) {
-  if (shortlist.empty() || !uses_shortlist_) return sample(logits, step);
-  candidates_.items.assign(shortlist.begin(), shortlist.end());
-  candidates_.order = Order::kNone;
-  if (greedy_) return candidates_.items[best_index(candidates_)].id;
-  return narrow_shortlist(step) ? choose(n_lowering_ + 1, step) : sample(logits, step);
+  if (shortlist.empty()) return sample(logits, step);
+  if (greedy_) return std::ranges::min_element(shortlist, ranks_before)->id;
+  if (uses_shortlist_ && narrow_shortlist(shortlist, step)) return choose(n_lowering_ + 1, step);
+  fill_candidates(logits);
+  return choose(0, step);
 }
 
 // The stages up to top-k on a shortlist. False when a token outside might be among what they leave: those rank behind
 // the worst of the kShortlist best, and lowered they still do, so that none is when all that stay rank before it.
-bool Sampler::narrow_shortlist(uint64_t step) {
+bool Sampler::narrow_shortlist(std::span<const Candidate> shortlist, uint64_t step) {
   const auto k = static_cast<size_t>(params_.top_k);
   const bool lowers = n_lowering_ > 0 || !params_.logit_bias.empty();
-  if (!lowers) {
-    keep_best(candidates_, k);
-    return true;
-  }
-  if (candidates_.items.size() < kShortlist) return false;
-  keep_best(candidates_, kShortlist);
-  const Candidate worst = candidates_.items.back();
+  std::vector<Candidate>& best = candidates_.scratch.candidates;
+  select_best(
+      shortlist.size(), lowers ? kShortlist : k, [shortlist](size_t i) { return shortlist[i]; }, best);
+  const Candidate worst = best.back();
+  assign(candidates_, best);
+  if (!lowers) return true;
+  if (candidates_.size() < kShortlist) return false;
   logit_bias(candidates_, params_.logit_bias);
   for (size_t i = 0; i < n_lowering_; ++i) apply(active_[i], step);
   keep_best(candidates_, k);
-  return candidates_.items.size() == k && !ranks_before(worst, candidates_.items.back());
+  bool surpassed = false;
+  for (size_t i = 0; i < candidates_.size(); ++i) surpassed |= ranks_before(worst, candidates_[i]);
+  return candidates_.size() == k && !surpassed;
 }
 
 TokenId Sampler::choose(size_t first_stage, uint64_t step) {
@@ -133,14 +137,13 @@ TokenId Sampler::choose(size_t first_stage, uint64_t step) {
 
 void Sampler::fill_candidates(std::span<const float> logits) {
   if (params_.logit_bias.empty() && !active_.empty() && active_.front() == Stage::kTopK) {
-    top_k_of(logits, static_cast<size_t>(params_.top_k), candidates_.items);
-    candidates_.order = Order::kByLogit;
-    return;
+    top_k_of(logits, static_cast<size_t>(params_.top_k), candidates_.scratch.candidates);
+    return assign(candidates_, candidates_.scratch.candidates);
   }
   assign_all(candidates_, logits);
   if (params_.logit_bias.empty()) return;
   logit_bias(candidates_, params_.logit_bias);
-  if (candidates_.items.empty()) fail(ErrorCode::kBadRequest, "option logit_bias: leaves no token that could come");
+  if (candidates_.size() == 0) fail(ErrorCode::kBadRequest, "option logit_bias: leaves no token that could come");
 }
 
 void Sampler::apply(Stage stage, uint64_t step) {
@@ -184,13 +187,12 @@ void Sampler::apply_xtc(uint64_t step) {
 }
 
 TokenId Sampler::draw(uint64_t step) {
-  if (is_temperature_zero()) return candidates_.items[best_index(candidates_)].id;
+  if (is_temperature_zero()) return candidates_.id(best_index(candidates_));
   if (mirostat_) mirostat_->truncate(candidates_);
-  sort_by_logit(candidates_);
-  const std::span<const double> probability = probabilities(candidates_);
-  const size_t chosen = draw_index(probability, uniform_draw(params_.seed, step));
-  if (mirostat_) mirostat_->learn(probability[chosen]);
-  return candidates_.items[chosen].id;
+  const Weights weights = weigh(candidates_);
+  const size_t chosen = draw_index(candidates_, weights, uniform_draw(params_.seed, step));
+  if (mirostat_) mirostat_->learn(weights.probability(chosen));
+  return candidates_.id(chosen);
 }
 
 }  // namespace lockstep::sampling

@@ -45,7 +45,7 @@ class Sampler {
   [[nodiscard]] bool always_argmax() const;
   void plan_shortlist();
   [[nodiscard]] bool only_lowers(Stage stage) const;
-  [[nodiscard]] bool narrow_shortlist(uint64_t step);
+  [[nodiscard]] bool narrow_shortlist(std::span<const Candidate> shortlist, uint64_t step);
   [[nodiscard]] TokenId choose(size_t first_stage, uint64_t step);
   void fill_candidates(std::span<const float> logits);
   void apply(Stage stage, uint64_t step);

@@ -12,8 +12,10 @@
 #include "base/random.h"
 #include "sampling/dry.h"
 #include "sampling/mirostat.h"
+#include "sampling/nearest.h"
 #include "sampling/penalties.h"
 #include "sampling/temperature.h"
+#include "sampling/token_weights.h"
 #include "sampling/truncate.h"
 
 namespace lockstep::sampling {
@@ -31,14 +33,27 @@ Candidates list_of(const std::vector<float>& logits) {
 
 std::map<TokenId, float> by_id(const Candidates& list) {
   std::map<TokenId, float> result;
-  for (const Candidate& c : list.items) result[c.id] = c.logit;
-  EXPECT_EQ(result.size(), list.items.size()) << "an id twice";
+  for (size_t i = 0; i < list.size(); ++i) result[list.id(i)] = list.logits[i];
+  EXPECT_EQ(result.size(), list.size()) << "an id twice";
   return result;
 }
 
 std::vector<TokenId> ids_of(const Candidates& list) {
   std::vector<TokenId> ids;
-  for (const Candidate& c : list.items) ids.push_back(c.id);
+  for (size_t i = 0; i < list.size(); ++i) ids.push_back(list.id(i));
+  return ids;
+}
+
+// The ids in the order in which a draw passes them.
+std::vector<TokenId> ranked_ids(Candidates& list) {
+  std::vector<TokenId> ids;
+  const Weights weights = weigh(list);
+  uint64_t sum = 0;
+  while (sum < weights.total) {
+    const size_t i = nearest_reaching(list, weights, sum + 1, {list.logits.data(), weights.best});
+    ids.push_back(list.id(i));
+    sum += weights.of[i];
+  }
   return ids;
 }
 
@@ -178,26 +193,11 @@ TEST(Stages, AlwaysLeaveACandidateAndFiniteLogits) {
             xtc(list, v, 0);
             break;
         }
-        ASSERT_FALSE(list.items.empty()) << stage << " " << v;
-        for (const Candidate& c : list.items) ASSERT_TRUE(std::isfinite(c.logit)) << stage << " " << v;
+        ASSERT_NE(list.size(), 0u) << stage << " " << v;
+        for (const float logit : list.logits) ASSERT_TRUE(std::isfinite(logit)) << stage << " " << v;
       }
     }
   }
-}
-
-TEST(SortByLogit, OfAWholeVocabularyEqualsAComparisonSort) {
-  std::vector<float> logits;
-  for (uint64_t i = 0; i < 5000; ++i)
-    logits.push_back(std::round(static_cast<float>(uniform_draw(9, i)) * 400.0f - 200.0f) / 16.0f);
-  logits[100] = -0.0f;
-  logits[50] = 0.0f;
-  logits[1] = kMost;
-  logits[2] = -kMost;
-  Candidates list = list_of(logits);
-  std::vector<Candidate> expected = list.items;
-  std::sort(expected.begin(), expected.end(), ranks_before);
-  sort_by_logit(list);
-  for (size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(list.items[i].id, expected[i].id) << i;
 }
 
 TEST(MinKeep, KeepsThatManyWhereTheStageKeepsFewer) {
@@ -210,19 +210,26 @@ TEST(MinKeep, KeepsThatManyWhereTheStageKeepsFewer) {
   EXPECT_EQ(ids_of(list), (std::vector<TokenId>{1, 2, 3}));
   list = list_of(logits);
   typical(list, 0.1f, 3);
-  EXPECT_EQ(list.items.size(), 3u);
+  EXPECT_EQ(list.size(), 3u);
   list = list_of({2.0f, 2.0f, 2.0f});
   xtc(list, 0.2f, 2);
-  EXPECT_EQ(list.items.size(), 3u);
+  EXPECT_EQ(list.size(), 3u);
 }
 
 TEST(Temperature, OrdersByIdWhatItMakesEqual) {
   Candidates list = list_of({1e-38f, 2e-38f, 3e-38f});
-  top_k(list, 3);
-  EXPECT_EQ(ids_of(list), (std::vector<TokenId>{2, 1, 0}));
+  EXPECT_EQ(ranked_ids(list), (std::vector<TokenId>{2, 1, 0}));
   temperature(list, 1e30f);
-  sort_by_logit(list);
-  EXPECT_EQ(ids_of(list), (std::vector<TokenId>{0, 1, 2}));
+  EXPECT_EQ(ranked_ids(list), (std::vector<TokenId>{0, 1, 2}));
+}
+
+TEST(Temperature, KeepsTheBestWhenAnyQuotientOverflows) {
+  Candidates list = list_of({1.0f, 2.0f, -2e38f});
+  temperature(list, 0.5f);
+  EXPECT_EQ(by_id(list), (std::map<TokenId, float>{{1, 2.0f}}));
+  list = list_of({1.0f, 2.0f, -1e38f});
+  temperature(list, 0.5f);
+  EXPECT_EQ(by_id(list), (std::map<TokenId, float>{{0, 2.0f}, {1, 4.0f}, {2, -2e38f}}));
 }
 
 TEST(Penalties, CountEveryOccurrenceInTheWindowAlone) {
@@ -232,17 +239,12 @@ TEST(Penalties, CountEveryOccurrenceInTheWindowAlone) {
   EXPECT_EQ(by_id(list), (std::map<TokenId, float>{{0, 1.25f}, {1, 4.0f}, {2, 0.75f}, {3, -4.0f}}));
 }
 
-TEST(Penalties, ChangeTheSameTokensWhateverTheOrderOfTheList) {
-  const std::vector<TokenId> history = {3, 0, 9};
-  const std::vector<float> logits = {4.0f, 5.0f, 6.0f, -4.0f};
-  Candidates plain = list_of(logits);
-  Candidates sorted = list_of(logits);
-  sort_by_logit(sorted);
-  penalties(plain, history, {2.0f, 0.0f, 0.0f});
-  penalties(sorted, history, {2.0f, 0.0f, 0.0f});
-  EXPECT_EQ(by_id(plain), by_id(sorted));
-  sort_by_logit(sorted);
-  EXPECT_EQ(ids_of(sorted), (std::vector<TokenId>{2, 1, 0, 3}));
+TEST(Penalties, ChangeTheSameTokensWhenOthersAreGone) {
+  const std::vector<TokenId> history = {3, 0, 1, 9};
+  Candidates list = list_of({4.0f, -5.0f, 6.0f, 5.0f});
+  top_k(list, 3);  // removes token 1
+  penalties(list, history, {2.0f, 0.0f, 0.0f});
+  EXPECT_EQ(by_id(list), (std::map<TokenId, float>{{0, 2.0f}, {2, 6.0f}, {3, 2.5f}}));
 }
 
 TEST(LastTokens, AreTheLastOnesAndNeverMoreThanThereAre) {
@@ -306,9 +308,9 @@ TEST(Xtc, RemovesAllButTheLeastProbableOfTheTop) {
   EXPECT_EQ(ids_of(list), (std::vector<TokenId>{2, 3}));
   list = list_of(logits);
   xtc(list, 0.35f, 0);  // one alone is above: nothing to exclude
-  EXPECT_EQ(list.items.size(), 4u);
+  EXPECT_EQ(list.size(), 4u);
   xtc(list, 0.6f, 0);
-  EXPECT_EQ(list.items.size(), 4u);
+  EXPECT_EQ(list.size(), 4u);
 }
 
 TEST(Mirostat, VersionTwoCutsAtItsLargestSurpriseAndLearns) {
@@ -327,7 +329,7 @@ TEST(Mirostat, VersionOneKeepsTheCountOfItsFormula) {
   Candidates list = list_of(logits);
   Mirostat(1, 2.0, 0.1, 50).truncate(list);
   const double count = std::pow(0.5 * 16.0 / (1 - std::pow(50.0, -0.5)), 1 / 1.5);
-  EXPECT_EQ(list.items.size(), static_cast<size_t>(count));
+  EXPECT_EQ(list.size(), static_cast<size_t>(count));
   EXPECT_EQ(static_cast<size_t>(count), 4u);
 }
 
@@ -340,8 +342,8 @@ TEST(Mirostat, LeavesACandidateForEveryListAndTarget) {
         Mirostat state(version, target, 1e38, logits.size());
         for (int i = 0; i < 5; ++i) {
           state.truncate(list);
-          ASSERT_FALSE(list.items.empty());
-          state.learn(probabilities(list)[0]);
+          ASSERT_NE(list.size(), 0u);
+          state.learn(weigh(list).probability(best_index(list)));
           ASSERT_TRUE(std::isfinite(state.largest_surprise()));
         }
       }

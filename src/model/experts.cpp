@@ -241,10 +241,11 @@ void combine(const Step& step, const Routing& r, exec::Range rows, int64_t layer
   const std::span<const int64_t> place = step.work.experts.own[static_cast<size_t>(me.index())].place;
   float* results = step.work.experts.results.data();
   const auto result = [&](int64_t i) { return results + place[static_cast<size_t>(i)] * width + rows.begin; };
-  for (int64_t i = 0; i < step.n_rows * n_used; ++i) multiply(result(i), n, r.weights[i]);
-  show(step, {kFfnMoeWeighted, layer, results, width, width, {}, 0, n_used}, me);
   const bool apart = step.adds_apart();
-  for (int64_t t = 0; t < step.n_rows; ++t) {
+  const auto weigh = [&](int64_t t) {
+    for (int64_t i = t * n_used; i < (t + 1) * n_used; ++i) multiply(result(i), n, r.weights[i]);
+  };
+  const auto add_up = [&](int64_t t) {
     float* sum = result(t * n_used);
     for (int64_t i = 1; i < n_used; ++i) step.kernels().add(sum, result(t * n_used + i), n);
     const int64_t at = t * width + rows.begin;
@@ -253,6 +254,16 @@ void combine(const Step& step, const Routing& r, exec::Range rows, int64_t layer
     } else {
       step.kernels().add(step.work.x.data() + at, sum, n);
     }
+  };
+  if (step.observer == nullptr) {  // one token after the other, while its results are in the cache
+    for (int64_t t = 0; t < step.n_rows; ++t) {
+      weigh(t);
+      add_up(t);
+    }
+  } else {
+    for (int64_t t = 0; t < step.n_rows; ++t) weigh(t);
+    show(step, {kFfnMoeWeighted, layer, results, width, width, {}, 0, n_used}, me);
+    for (int64_t t = 0; t < step.n_rows; ++t) add_up(t);
   }
   if (apart) show(step, {kFfnMoeOut, layer, step.work.product.data(), width, width}, me);
 }

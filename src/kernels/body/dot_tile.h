@@ -7,6 +7,9 @@
 namespace lockstep::kernels {
 namespace {
 
+// Rows stream by for up to this many tokens where a pass over them takes four or more: the tile multiplies no faster.
+inline constexpr int64_t kMostInManyPasses = kMostStreamed;
+
 // The panel is used as it was unpacked.
 template <typename P, int n_groups>
 LOCKSTEP_INLINE void arrange_block(std::byte* /*panel*/, int /*group*/) {}

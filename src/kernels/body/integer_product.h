@@ -162,13 +162,13 @@ constexpr int tokens_per_pass() {
 }
 
 // Passes after the first find the rows in the cache, but unpack them again: where a pass takes four tokens or more,
-// many passes still cost less than a panel; where it takes fewer, a second one already costs more.
+// many passes may still cost less than a panel; where it takes fewer, a second one already costs more.
 template <TensorType type>
 constexpr int64_t most_streamed() {
   if constexpr (!kStreams<type>)
     return 0;
   else
-    return tokens_per_pass<Format<type>>() >= 4 ? kMostStreamed : tokens_per_pass<Format<type>>();
+    return tokens_per_pass<Format<type>>() >= 4 ? kMostInManyPasses : tokens_per_pass<Format<type>>();
 }
 
 template <typename F>

@@ -361,6 +361,17 @@ TEST_P(EveryProduct, EqualsTheDefinitionOnAnyRangeOfRows) {
   }
 }
 
+TEST_P(EveryProduct, EqualsTheDefinitionOverSeveralPanels) {
+  const LinearCase c = random_case(71, 256, kMostStreamed + 3, BlockKind::kOrdinary, ActivationKind::kOrdinary);
+  const int64_t ranges[][2] = {{0, 71}, {16, 71}, {48, 63}};
+  for (const auto& [begin, end] : ranges) {
+    for (const bool fast : {false, true}) {
+      EXPECT_TRUE(same_bits(c.product(table(), fast, begin, end, true), c.product(kDefinition, fast, begin, end, true)))
+          << begin << ".." << end << (fast ? " fast" : " exact");
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Tables, EveryProduct,
                          testing::Combine(testing::ValuesIn(available_tables().begin(), available_tables().end()),
                                           testing::ValuesIn(forge::supported_types())),

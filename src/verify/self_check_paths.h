@@ -17,7 +17,7 @@ namespace lockstep::verify {
 // What goes through the model: the same for every path. Past 128 positions attention has a second chunk to merge, past
 // 512 a third pass of the largest cut.
 struct CheckedTokens {
-  static constexpr int64_t kQuick = 140;
+  static constexpr int64_t kQuick = 140;  // an expert of many gets too few of these for a panel
   static constexpr int64_t kFull = 530;
   // Last positions whose logits are hashed: as many as make the head take its panel.
   static constexpr int64_t kWanted = model::kMostStreamed + 4;
@@ -32,7 +32,7 @@ struct CheckedTokens {
 
   [[nodiscard]] int64_t count() const { return static_cast<int64_t>(tokens.size()); }
   [[nodiscard]] int64_t n_reused() const { return std::max<int64_t>(1, count() - kNotReused); }
-  [[nodiscard]] int64_t first_wanted() const { return std::max<int64_t>(0, count() - kWanted); }
+  [[nodiscard]] int64_t first_wanted() const { return std::max(n_reused(), count() - kWanted); }
 };
 
 // A cache that holds a prefix of the tokens, and who computed it.

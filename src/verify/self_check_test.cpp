@@ -82,6 +82,18 @@ TEST_F(SelfCheck, IsEqualForEverySetInEveryWay) {
   EXPECT_TRUE(prefixes.contains("cold") && prefixes.contains("reused"));
 }
 
+TEST_F(SelfCheck, IsEqualInAContextTooShortForAPanelAndForAllThatIsHashed) {
+  forge::TinyShape shape = forge::tiny_quantized(forge::tiny_llama());
+  shape.n_layers = 1;
+  forge::TinyModel model(shape);
+  model.set_key("llama.context_length", gguf::Value(uint32_t{7}));
+  const auto path = forge::test_file("short.gguf");
+  model.write(path);
+  const SelfCheckResult result = self_check(path, {});
+  EXPECT_TRUE(result.equal);
+  for (const CheckedPath& checked : result.paths) EXPECT_EQ(checked.fault, "") << checked.isa;
+}
+
 TEST_F(SelfCheck, InFullHasEveryThreadCountWithEveryCutColdAndReused) {
   std::set<std::tuple<int, int64_t, bool>> combinations;
   std::set<std::pair<int, int64_t>> beside;

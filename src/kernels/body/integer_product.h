@@ -171,6 +171,7 @@ constexpr int64_t most_streamed() {
     return tokens_per_pass<Format<type>>() >= 4 ? kMostInManyPasses : tokens_per_pass<Format<type>>();
 }
 
+// The group of rows from `row` on, with all tokens.
 template <typename F>
 void stream_tokens(const LinearJob& job, const Corrections& c, int64_t row) {
   constexpr int kMost = tokens_per_pass<F>();

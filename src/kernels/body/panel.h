@@ -135,7 +135,7 @@ requires(!kStreams<type>) void unpack_block(const std::byte* rows, int64_t b, ui
 // wait for memory otherwise.
 class RowsAhead {
  public:
-  // n_rows rows from `row` on, as far as the job goes, in n_steps steps.
+  // n_rows rows from `row` on, as far as the job goes, in n_steps steps. REQUIRES: n_steps > 0.
   RowsAhead(const LinearJob& job, int64_t row, int64_t n_rows, int64_t n_steps) {
     const int64_t end = row + n_rows < job.row_end ? row + n_rows : job.row_end;
     if (row >= end) return;

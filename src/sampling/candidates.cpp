@@ -12,12 +12,13 @@
 namespace lockstep::sampling {
 namespace {
 
-constexpr float kImpossible = -std::numeric_limits<float>::infinity();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kImpossible = -kInfinity;
 
-// The smallest finite float that is not below `bound`.
+// The smallest finite float that is not below `bound`, +infinity when there is none.
 float float_from(double bound) {
   const float near = within_float(bound);
-  return near < bound ? std::nextafter(near, std::numeric_limits<float>::max()) : near;
+  return near < bound ? std::nextafter(near, kInfinity) : near;
 }
 
 // Memory for whatever stages do with n entries: that they keep more than the last time allocates nothing.

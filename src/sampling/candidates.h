@@ -68,7 +68,7 @@ void keep_from(Candidates& list, double lowest, size_t min_keep);
 // Keeps the k best (all when there are fewer).
 void keep_best(Candidates& list, size_t k);
 
-// Index of the best entry of a list that is not empty.
+// Index of the best entry. REQUIRES: a list that is not empty.
 [[nodiscard]] size_t best_index(const Candidates& list);
 
 }  // namespace lockstep::sampling

@@ -1,6 +1,6 @@
 // What is kept or drawn of a list when its entries are taken in some order until their weights reach a sum, without
 // sorting the list: it is narrowed down to few entries that hold the answer, and only those are sorted. Pure functions,
-// safe from any thread.
+// safe from any thread. All REQUIRE a list that is not empty, and its weights.
 #pragma once
 
 #include <cmath>

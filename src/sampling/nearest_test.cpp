@@ -149,6 +149,9 @@ TEST(KeepFrom, CutsBetweenNeighbouringFloats) {
   assign_all(list, std::vector<float>{1.0f, above, 0.5f, -kMost});
   keep_from(list, -1e300, 1);
   EXPECT_EQ(list.size(), 4u);
+  assign_all(list, std::vector<float>{kMost, 1.0f, kMost});
+  keep_from(list, 1e300, 1);  // not even the largest float is
+  EXPECT_EQ(list.size(), 1u);
 }
 
 }  // namespace

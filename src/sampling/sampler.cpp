@@ -74,10 +74,13 @@ bool Sampler::always_argmax() const {
          std::none_of(active_.begin(), active_.end(), may_change_the_best);
 }
 
+void Sampler::check_size(std::span<const float> logits) const {
+  if (logits.size() == n_vocab_) return;
+  fail(ErrorCode::kBadRequest, "{} logits given to a sampler for {} tokens", logits.size(), n_vocab_);
+}
+
 TokenId Sampler::sample(std::span<const float> logits, uint64_t step) {
-  if (logits.size() != n_vocab_) {
-    fail(ErrorCode::kBadRequest, "{} logits given to a sampler for {} tokens", logits.size(), n_vocab_);
-  }
+  check_size(logits);
   check_logits(logits);
   if (greedy_) return argmax(logits);
   fill_candidates(logits);
@@ -104,6 +107,7 @@ void Sampler::plan_shortlist() {
 
 TokenId Sampler::sample(std::span<const float> logits, std::span<const Candidate> shortlist, uint64_t step) {
   if (shortlist.empty()) return sample(logits, step);
+  check_size(logits);
   if (greedy_) return std::ranges::min_element(shortlist, ranks_before)->id;
   if (uses_shortlist_ && narrow_shortlist(shortlist, step)) return choose(n_lowering_ + 1, step);
   fill_candidates(logits);

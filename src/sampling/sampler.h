@@ -21,12 +21,13 @@ class Sampler {
 
   // The token of this step; step counts the tokens generated before it (0 for the first).
   // logits [n_vocab]. Throws Error(kNotFinite) for logits with NaN or +infinity or without a finite one, and
-  // Error(kBadRequest) when logit_bias leaves no possible token.
+  // Error(kBadRequest) when there are more or fewer than n_vocab or logit_bias leaves no possible token.
   [[nodiscard]] TokenId sample(std::span<const float> logits, uint64_t step);
 
-  // The same where somebody has looked at the logits already: they are finite, and `shortlist` is empty or has the
-  // kShortlist best of them, perhaps with others, in any order. Greedy choice and chains that begin with top-k then
-  // never look at the rest; nor do those that begin with lowering some logits, as long as few of the best are lowered.
+  // The same where somebody has looked at the logits already. REQUIRES: `shortlist` is empty, or the logits are finite
+  // (which is not checked again) and it has the kShortlist best of them, perhaps with others, in any order. Greedy
+  // choice and chains that begin with top-k then never look at the rest; nor do those that begin with lowering some
+  // logits, as long as few of the best are lowered.
   static constexpr size_t kShortlist = 64;
   [[nodiscard]] TokenId sample(std::span<const float> logits, std::span<const Candidate> shortlist, uint64_t step);
 
@@ -41,6 +42,7 @@ class Sampler {
   [[nodiscard]] bool is_greedy() const noexcept { return greedy_; }
 
  private:
+  void check_size(std::span<const float> logits) const;
   [[nodiscard]] bool is_active(Stage stage) const;
   [[nodiscard]] bool always_argmax() const;
   void plan_shortlist();

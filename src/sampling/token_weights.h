@@ -1,6 +1,7 @@
 // Probabilities of a list as integers: their sums are exact, so that no order of summation has to be kept and nothing
-// has to be sorted for one. The weight of an entry is exp(logit - best) in units of 2^-30, rounded; a token below
-// exp(-22) of the best one has weight 0 and is never drawn. Pure functions, safe from any thread.
+// has to be sorted for one. The weight of an entry is exp(logit - best) in units of 2^-30, rounded; a token more
+// than 31 ln 2 = 21.4876 below the best one (2^-31 of its probability) has weight 0 and is never drawn. Pure functions,
+// safe from any thread.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +20,9 @@ inline constexpr double kWeightOfBest = 0x1p30;
 // in fp32. The polynomial for 2^(f + 30), |f| <= 1/2, is fitted for the smallest relative error (1e-7); the rounding of
 // depth log2(e) adds at most 1e-6, about what rounding the logits themselves does. Branch-free, the minimum taken of
 // bits because compilers make a branch of one of floats: loops over it become vector instructions on any machine.
+// Not monotone: of neighbouring depths the deeper may weigh more, by its last unit. Nothing relies on it: draws and
+// cuts go by rank and exact sums, and xtc compares each weight with a bar and chooses by rank.
+// REQUIRES: depth >= 0 (or -0), not NaN.
 [[nodiscard]] constexpr uint32_t weight(float depth) {
   constexpr float kLog2E = 0x1.715476p+0f;
   constexpr auto kDeepest = std::bit_cast<int32_t>(22.0f);  // 2^30 exp(-22) < 1/2
@@ -49,10 +53,10 @@ struct Weights {
   [[nodiscard]] uint64_t exceeding(double p) const;
 };
 
-// They live in the scratch of the list until the next call.
+// They live in the scratch of the list until the next call. REQUIRES: a list that is not empty.
 [[nodiscard]] Weights weigh(Candidates& list);
 
-// The mean over the distribution of best - logit. The entropy is this and the least surprise.
+// The mean over the distribution of best - logit. The entropy is this and the least surprise. REQUIRES: as weigh.
 [[nodiscard]] double mean_depth(const Candidates& list, const Weights& weights);
 
 }  // namespace lockstep::sampling

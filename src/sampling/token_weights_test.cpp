@@ -30,7 +30,9 @@ TEST(Weight, IsExactForTheBestAndNothingFarBelow) {
   EXPECT_EQ(weight(0.0f), 1u << 30);
   EXPECT_EQ(weight(-0.0f), 1u << 30);
   EXPECT_EQ(weight(1e-45f), 1u << 30);
-  EXPECT_EQ(weight(21.4f), 1u);
+  constexpr float kAtHalfAUnit = 0x1.57cd0ep4f;  // the last float below 31 ln 2
+  EXPECT_EQ(weight(kAtHalfAUnit), 1u);
+  EXPECT_EQ(weight(std::nextafter(kAtHalfAUnit, kMost)), 0u);
   EXPECT_EQ(weight(22.0f), 0u);
   EXPECT_EQ(weight(kMost), 0u);
   EXPECT_EQ(weight(std::numeric_limits<float>::infinity()), 0u);

@@ -11,6 +11,7 @@
 #include "sampling/token_weights.h"
 
 namespace lockstep::sampling {
+
 void top_k(Candidates& list, int64_t k) {
   if (k > 0) keep_best(list, static_cast<size_t>(k));
 }

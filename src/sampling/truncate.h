@@ -1,6 +1,6 @@
 // Stages that remove improbable candidates. Semantics are those of llama.cpp v0.4.0 (src/llama-sampler.cpp),
 // probabilities those of token_weights.h; `min_keep` entries at least are kept where that engine has it, and one entry
-// at least always. Values that switch a stage off leave the list as it is.
+// at least always. Values that switch a stage off leave the list as it is. All REQUIRE a list that is not empty.
 #pragma once
 
 #include <cstddef>

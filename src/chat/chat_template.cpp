@@ -13,9 +13,9 @@ struct LockstepBytes {
   const uint8_t* data;
   size_t size;
 };
-LockstepTemplate* lockstep_template_compile(LockstepBytes source);
-void lockstep_template_destroy(const LockstepTemplate* compiled);
-int32_t lockstep_template_render(const LockstepTemplate* compiled, LockstepBytes variables, LockstepBytes now,
+LockstepTemplate* lockstep_template_create(LockstepBytes source);
+void lockstep_template_destroy(const LockstepTemplate* created);
+int32_t lockstep_template_render(const LockstepTemplate* created, LockstepBytes variables, LockstepBytes now,
                                  LockstepBytes* result);
 void lockstep_template_free(LockstepBytes bytes);
 }
@@ -62,11 +62,11 @@ struct Result {
 }  // namespace
 
 ChatTemplate::ChatTemplate(std::string source)
-    : source_(std::move(source)), compiled_(lockstep_template_compile(bytes_of(source_)), lockstep_template_destroy) {}
+    : source_(std::move(source)), template_(lockstep_template_create(bytes_of(source_)), lockstep_template_destroy) {}
 
 std::string ChatTemplate::render(std::string_view variables, std::string_view now) const {
   Result result;
-  const int32_t status = lockstep_template_render(compiled_.get(), bytes_of(variables), bytes_of(now), &result.bytes);
+  const int32_t status = lockstep_template_render(template_.get(), bytes_of(variables), bytes_of(now), &result.bytes);
   const std::string text(reinterpret_cast<const char*>(result.bytes.data), result.bytes.size);
   if (status != kRendered) report(status, text);
   return text;

@@ -1,7 +1,7 @@
 // A model's chat template: Jinja text that turns messages into the prompt that the model was trained on, with the
 // variables, filters and whitespace rules that the transformers library gives it. It runs in rust/chat_template
-// (docs/adr/0006-chat-templates.md) within budgets: a template is a program from a stranger. Compiled once. Immutable;
-// safe from several threads.
+// (docs/adr/0006-chat-templates.md) within budgets: a template is a program from a stranger. Compiled once,
+// when it is first rendered. Immutable; safe from several threads.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ class ChatTemplate {
 
  private:
   std::string source_;
-  std::shared_ptr<const LockstepTemplate> compiled_;
+  std::shared_ptr<const LockstepTemplate> template_;
 };
 
 // The local time as render() takes it.

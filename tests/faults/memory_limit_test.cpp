@@ -1,10 +1,12 @@
-// Address space that ends while a conversation grows: the request that does not fit fails by name, and others go on.
+// Address space that ends: the request that does not fit fails by name, and others go on.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <fstream>
+#include <optional>
 
 #include "base/error.h"
+#include "chat/chat_template.h"
 #include "engine/generate.h"
 #include "forge/sanitized.h"
 #include "forge/tiny_model.h"
@@ -67,6 +69,36 @@ TEST(MemoryLimit, BelowTheCacheNamesItsPositionsAndBytesAndLeavesTheEngineUsable
   }
   (void)session.sync(beginning);
   EXPECT_TRUE(std::ranges::equal(session.logits(), wanted));
+}
+
+// No thread to compile the template on, which says nothing about the template.
+TEST(MemoryLimit, BelowAThreadForAChatTemplateFailsOneRenderingOnly) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers need address space without limit";
+  constexpr std::string_view kNow = "2026-01-02T03:04:05";
+  std::optional<chat::ChatTemplate> chat_template, malformed;
+  {
+    const AddressSpaceLimit limit(address_space() + (uint64_t{40} << 20));
+    chat_template.emplace("{{ text }}");
+    malformed.emplace("{% if %}");
+    for (const auto* each : {&*chat_template, &*malformed}) {
+      try {
+        (void)each->render(R"({"text":"hello"})", kNow);
+        ADD_FAILURE() << "there was room";
+      } catch (const Error& error) {
+        EXPECT_TRUE(std::string(error.what()).starts_with("the chat template failed: no thread for the template: "))
+            << error.what();
+      }
+    }
+  }
+  EXPECT_EQ(chat_template->render(R"({"text":"hello"})", kNow), "hello");
+  for (int i = 0; i < 2; ++i) {
+    try {
+      (void)malformed->render("{}", kNow);
+      ADD_FAILURE() << "rendered";
+    } catch (const Error& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with("the chat template is malformed: line 1: ")) << error.what();
+    }
+  }
 }
 
 }  // namespace

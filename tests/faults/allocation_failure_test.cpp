@@ -22,6 +22,7 @@
 #include "forge/tiny_model.h"
 #include "out_of_memory.h"
 #include "program.h"
+#include "tokenizer/fragment_memory.h"
 
 namespace lockstep {
 namespace {
@@ -213,34 +214,40 @@ TEST(AllocationFailure, OfRequestsThatShareABatchLeavesTheEngineAsItWas) {
   expect_errors_without_loss([&] { (void)serve(); }, [&] { return serve() == first; });
 }
 
-// The session and its cache are those of the turn before: a turn that failed must not spoil the next.
+// The session, its cache and the fragments' ids are those of the turn before: a turn that failed must not spoil the
+// next.
 TEST(AllocationFailure, OfATurnLeavesTheConversationAsItWas) {
   const auto engine = load(written_model(), 1);  // a forked process has no other thread
   const chat::PromptBuilder builder(
       engine->tokenizer(),
-      chat::ChatTemplate("{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}assistant: "));
+      chat::ChatTemplate("{% for m in messages %}{{ m.role }}: {{ m.content }}</s>{% endfor %}assistant: "));
   engine::Session session(*engine);
+  tokenizer::FragmentMemory memory, memory_before;
   chat::Conversation begun;
   begun.ask("one");
+  constexpr std::string_view kNow = "2026-01-02T03:04:05";
+  (void)builder.build(begun.prompt_input(), kNow, memory_before);
   begun.answer("two");
-  Ids ids;
+  Ids prompt, ids;
   const auto turn = [&] {
     chat::Conversation conversation = begun;
     conversation.ask("three");
-    tokenizer::FragmentMemory memory;
-    const chat::NextPrompt next =
-        chat::next_prompt(conversation, builder, "2026-01-02T03:04:05", {engine->ctx_size(), 8}, memory);
-    ids = ids_of(*engine, session, next.prompt.ids);
+    prompt = chat::next_prompt(conversation, builder, kNow, {engine->ctx_size(), 8}, memory).prompt.ids;
+    ids = ids_of(*engine, session, prompt);
     conversation.answer(chat::answer_text(engine->tokenizer(), ids, {"stop"}));
   };
   turn();
+  const Ids wanted_prompt = prompt;
   const Ids wanted = ids;
   const SilentErrors silent;
   expect_exit_statuses(
-      turn,
+      [&] {
+        memory = memory_before;
+        turn();
+      },
       [&] {
         turn();
-        return ids == wanted;
+        return prompt == wanted_prompt && ids == wanted;
       },
       1000);
 }

@@ -12,6 +12,7 @@
 #include "chat/conversation.h"
 #include "chat/text_stream.h"
 #include "engine/generate.h"
+#include "tokenizer/fragment_memory.h"
 
 namespace lockstep {
 namespace {

@@ -10,6 +10,7 @@
 #include "generation_options.h"
 #include "model_options.h"
 #include "progress_line.h"
+#include "tokenizer/fragment_memory.h"
 
 namespace lockstep {
 

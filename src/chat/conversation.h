@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "chat/prompt_builder.h"
+#include "tokenizer/fragment_memory.h"
 
 namespace lockstep::chat {
 

@@ -62,14 +62,18 @@ TEST(StartCheck, PassesForEveryTableAndChangesNothing) {
   }
 }
 
+// How many tokens of a type go through a panel.
+int64_t panel_tokens(TensorType type) {
+  return std::max(best().most_streamed[static_cast<int>(type)] + 1, int64_t{9});
+}
+
 // What it costs, in multiply-adds: a type's products in both modes, by the kernel and by the definition, for 1 and 9
 // tokens, or one more than stream. At a billion a second, slow for scalar code, that is a third of a millisecond for a
 // type.
 TEST(StartCheck, CostsNoMoreThanAFewRowsOfEachType) {
   const StartCheck one = start_check(best(), CacheType::kF16, std::vector{sample_of(TensorType::kQ4_K)});
   const auto expected = [](TensorType type) {
-    const int64_t panel = std::max(best().most_streamed[static_cast<int>(type)] + 1, int64_t{9});
-    return static_cast<uint64_t>(2 * 16 * 256 * (1 + 9 + 1 + panel));
+    return static_cast<uint64_t>(2 * 16 * 256 * (1 + 9 + 1 + panel_tokens(type)));
   };
   EXPECT_EQ(one.multiply_adds, expected(TensorType::kQ4_K));
   EXPECT_LE(one.multiply_adds, 400'000u);
@@ -86,9 +90,8 @@ TEST(StartCheck, LooksOnlyAtTheModesThatAreAskedFor) {
   broken.exact[static_cast<int>(TensorType::kQ4_K)] = nullptr;
   const StartCheck fast = start_check(broken, CacheType::kF16, samples, {.fast = true, .exact = false});
   EXPECT_TRUE(fast.ok());
-  const int64_t panel = std::max(best().most_streamed[static_cast<int>(TensorType::kQ4_K)] + 1, int64_t{9});
   EXPECT_EQ(both.multiply_adds - fast.multiply_adds, uint64_t{2} * 16 * 256 * (1 + 9));
-  EXPECT_EQ(fast.multiply_adds, static_cast<uint64_t>(2 * 16 * 256 * (1 + panel)));
+  EXPECT_EQ(fast.multiply_adds, static_cast<uint64_t>(2 * 16 * 256 * (1 + panel_tokens(TensorType::kQ4_K))));
   const StartCheck exact = start_check(broken, CacheType::kF16, samples, {.fast = false, .exact = true});
   EXPECT_EQ(exact.faults.size(), 1u);
 }

@@ -67,6 +67,7 @@ uint32_t last_needed(std::span<uint32_t> entries, const Candidates& list, const 
     n_before = band.entries.size();
     band = narrow(band, weights, target, distance);
   }
+  // Very many are left only where their distances are equal, and then they may stand by rank already.
   if (!std::ranges::is_sorted(band.entries, precedes(list, distance))) {
     std::ranges::sort(band.entries, precedes(list, distance));
   }

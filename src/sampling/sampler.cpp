@@ -82,9 +82,7 @@ void Sampler::check_size(std::span<const float> logits) const {
 TokenId Sampler::sample(std::span<const float> logits, uint64_t step) {
   check_size(logits);
   check_logits(logits);
-  if (greedy_) return argmax(logits);
-  fill_candidates(logits);
-  return choose(0, step);
+  return greedy_ ? argmax(logits) : choose_among_all(logits, step);
 }
 
 bool Sampler::only_lowers(Stage stage) const {
@@ -110,8 +108,7 @@ TokenId Sampler::sample(std::span<const float> logits, std::span<const Candidate
   check_size(logits);
   if (greedy_) return std::ranges::min_element(shortlist, ranks_before)->id;
   if (uses_shortlist_ && narrow_shortlist(shortlist, step)) return choose(n_lowering_ + 1, step);
-  fill_candidates(logits);
-  return choose(0, step);
+  return choose_among_all(logits, step);
 }
 
 // The stages up to top-k on a shortlist. False when a token outside might be among what they leave: those rank behind
@@ -132,6 +129,11 @@ bool Sampler::narrow_shortlist(std::span<const Candidate> shortlist, uint64_t st
   bool surpassed = false;
   for (size_t i = 0; i < candidates_.size(); ++i) surpassed |= ranks_before(worst, candidates_[i]);
   return candidates_.size() == k && !surpassed;
+}
+
+TokenId Sampler::choose_among_all(std::span<const float> logits, uint64_t step) {
+  fill_candidates(logits);
+  return choose(0, step);
 }
 
 TokenId Sampler::choose(size_t first_stage, uint64_t step) {

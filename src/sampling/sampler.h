@@ -48,6 +48,7 @@ class Sampler {
   void plan_shortlist();
   [[nodiscard]] bool only_lowers(Stage stage) const;
   [[nodiscard]] bool narrow_shortlist(std::span<const Candidate> shortlist, uint64_t step);
+  [[nodiscard]] TokenId choose_among_all(std::span<const float> logits, uint64_t step);
   [[nodiscard]] TokenId choose(size_t first_stage, uint64_t step);
   void fill_candidates(std::span<const float> logits);
   void apply(Stage stage, uint64_t step);

@@ -72,11 +72,14 @@ clang-asan-short: deps-checks models-test ## the floors below apps with clang an
 	@$(TEST_MODELS) LOCKSTEP_SHORT=1 tools/run_tests.py build/clang-asan --labels '^($(subst $() ,|,$(SANITIZED_FLOORS) fuzz))$$' --exclude '/Invariance\.'
 	@FUZZ_SEED=1 tools/fuzz.sh 5
 
-.PHONY: fuzz mutate mutate-asan coverage
+.PHONY: fuzz refusals mutate mutate-asan coverage
 SECONDS := 60
 fuzz: deps-checks ## every fuzz target of tests/fuzz for SECONDS=60
 	@tools/build.sh clang-asan fuzz_targets
 	@tools/fuzz.sh $(SECONDS)
+refusals: deps-tests ## the model files of public bug reports: each refused by name, its time and memory
+	@tools/build.sh release refusal_campaign
+	@build/release/tests/campaign/refusal_campaign tests/data/models/mini-llama.Q4_0.gguf --report build/refusals.json
 N := 20000
 SEED := 1
 MUTATED := $(if $(LOCKSTEP_GOLDEN),$(LOCKSTEP_GOLDEN)/mini,tests/data/models)
@@ -106,7 +109,7 @@ arm-sysroot:
 .PHONY: ci-short
 ci-short: format-check loc ## what CI runs after make test
 	@$(MAKE) --no-print-directory clang-asan-short
-	@$(MAKE) --no-print-directory mutate N=500
+	@$(MAKE) --no-print-directory refusals mutate N=500
 	@$(MAKE) --no-print-directory tsan-short
 	@$(MAKE) --no-print-directory test-arm-short
 

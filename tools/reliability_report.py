@@ -2,8 +2,9 @@
 """The table of docs/reliability.md from what runs left behind: reliability_report.py [--write]
 
 Reads, as far as they are there: the reports of ctest (build/*/test-report.xml), build/fuzz/executions.tsv (make fuzz),
-build/mutations.json (make mutate), build/mutations_asan.json (make mutate-asan) and build/mutation_coverage.json (make coverage). What was not run is a dash. --write puts the table
-into docs/reliability.md between its two marks; else it is printed.
+build/refusals.json (make refusals), build/mutations.json (make mutate), build/mutations_asan.json (make mutate-asan) and
+build/mutation_coverage.json (make coverage). What was not run is a dash. --write puts the table into docs/reliability.md between
+its two marks; else it is printed.
 """
 import json
 import pathlib
@@ -58,9 +59,13 @@ def plain_name(name):
     return next((part for part in name.split("/") if "." in part), name)
 
 
+def case_lines():
+    return [line for line in CASES.read_text(encoding="utf-8").splitlines() if line.startswith("| B")]
+
+
 def case_row(release):
     """How many cases of public reports there are, and the tests that hold them."""
-    rows = [line for line in CASES.read_text(encoding="utf-8").splitlines() if line.startswith("| B")]
+    rows = case_lines()
     named = {name.split(":")[0] for row in rows for name in re.findall(r"`([^`]+)`", row)}
     matching = [test for test in release or [] if plain_name(test[0]) in named]
     missing = named - {plain_name(test[0]) for test in matching}
@@ -70,9 +75,23 @@ def case_row(release):
     return "cases of public reports tried", text if matching else "-"
 
 
+def refusal_rows():
+    """For each case that is a hostile model file: how many were refused by name, at what cost."""
+    path = ROOT / "build" / "refusals.json"
+    if not path.exists():
+        yield "hostile model files of those cases", "-"
+        return
+    tried = {line.split("|")[1].strip(): line.split("|")[2].strip() for line in case_lines()}
+    for case in json.loads(path.read_text())["cases"]:
+        text = f"{case['refused_rightly']} of {case['files']} files refused by name; at most {case['worst_cpu_ms']:.1f} ms, "
+        text += f"file size + {case['worst_extra_bytes'] / 1e6:.1f} MB"
+        yield f"{case['case']}: {tried[case['case']]}", text
+
+
 def test_rows():
     release = outcomes("release")
     yield case_row(release)
+    yield from refusal_rows()
     for label, pattern in TEST_ROWS:
         matching = [test for test in release or [] if re.search(pattern, test[0])]
         yield label, counted(matching) if matching else "-"

@@ -52,7 +52,7 @@ class Walk {
   void key_value() {
     const std::string_view key = text(FieldKind::kName);
     const auto type = number<uint32_t>(FieldKind::kType);
-    fields_.keys.push_back({std::string(key), at_ - sizeof(type) - key.size()});
+    fields_.keys.push_back({std::string(key), at_ - sizeof(type) - key.size(), at_});
     if (key == "general.alignment") std::memcpy(&fields_.alignment, file_.data() + at_, sizeof(fields_.alignment));
     if (key == "general.architecture") {
       uint64_t length;
@@ -84,11 +84,17 @@ class Walk {
   }
 
   void tensor() {
-    (void)text(FieldKind::kName);
+    TensorEntry entry = {};
+    entry.name = text(FieldKind::kName);
+    entry.name_at = at_ - entry.name.size();
+    entry.n_dims_at = at_;
     const auto n_dims = number<uint32_t>(FieldKind::kCount);
     for (uint32_t i = 0; i < n_dims; ++i) (void)number<uint64_t>(FieldKind::kDimension);
+    entry.type_at = at_;
     (void)number<uint32_t>(FieldKind::kType);
+    entry.offset_at = at_;
     (void)number<uint64_t>(FieldKind::kOffset);
+    fields_.tensors.push_back(std::move(entry));
   }
 
   std::string_view file_;

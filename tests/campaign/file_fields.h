@@ -22,20 +22,28 @@ struct Field {
 
 struct Key {
   std::string name;
-  uint64_t at;  // of its name's bytes
+  uint64_t at;        // of its name's bytes
+  uint64_t value_at;  // behind the type of the value
+};
+
+// Where the parts of an entry of the tensor table stand.
+struct TensorEntry {
+  std::string name;
+  uint64_t name_at, n_dims_at, type_at, offset_at;
 };
 
 struct FileFields {
   std::array<std::vector<Field>, kFieldKinds> by_kind;
   std::vector<Key> keys;
+  std::vector<TensorEntry> tensors;
   std::string architecture;
   uint64_t keys_end = 0;  // where the tensor table begins
   uint64_t data_start = 0;
   uint32_t alignment = 32;
 };
 
-// Where a header counts the keys.
-inline constexpr uint64_t kKeyCountAt = 16;
+// Where a header has the version and counts the tensors and the keys.
+inline constexpr uint64_t kVersionAt = 4, kTensorCountAt = 8, kKeyCountAt = 16;
 
 // `file` is a whole GGUF file, version 2 or 3. Of long arrays some items stand for all.
 [[nodiscard]] FileFields fields_of(std::string_view file);

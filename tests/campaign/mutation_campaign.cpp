@@ -28,7 +28,6 @@ namespace lockstep::campaign {
 namespace {
 
 constexpr double kMostCpuMs = 2000;
-constexpr uint64_t kMostExtraBytes = uint64_t{64} << 20;
 constexpr std::chrono::seconds kMostWall{120};  // an endless wait; the machine may be busy with other things
 
 struct Options {
@@ -170,8 +169,8 @@ class Campaign {
   static void add(Tally& tally, const Trial& trial, uint64_t file_bytes) {
     ++tally.n[static_cast<size_t>(trial.ending)];
     tally.worst_cpu_ms = std::max(tally.worst_cpu_ms, trial.cpu_ms);
-    if (trial.ending == Ending::kRefused && trial.peak_bytes > file_bytes)
-      tally.worst_refused_extra = std::max(tally.worst_refused_extra, trial.peak_bytes - file_bytes);
+    if (trial.ending == Ending::kRefused)
+      tally.worst_refused_extra = std::max(tally.worst_refused_extra, extra_bytes(trial, file_bytes));
   }
 
   void judge(const Trial& trial, uint64_t i, const Mutation& mutation) {
@@ -179,7 +178,7 @@ class Campaign {
     if (trial.ending == Ending::kFinding) fault = trial.message;
     if (!gguf::kSanitized && trial.cpu_ms > kMostCpuMs) fault = fmt::format("{:.0f} ms", trial.cpu_ms);
     const bool refused = trial.ending == Ending::kRefused;
-    if (!gguf::kSanitized && refused && trial.peak_bytes > mutation.bytes.size() + kMostExtraBytes)
+    if (!gguf::kSanitized && refused && extra_bytes(trial, mutation.bytes.size()) > kMostExtraBytes)
       fault = fmt::format("{} bytes of memory for a refused file of {}: {}", trial.peak_bytes, mutation.bytes.size(),
                           trial.message);
     if (fault.empty()) return;

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "campaign/altered_file.h"
+
 namespace lockstep::campaign {
 namespace {
 
@@ -139,19 +141,7 @@ std::string record(const std::string& name, RandomData& random) {
 
 std::string replace_key(std::string_view file, const FileFields& fields, RandomData& random) {
   const std::string name = key_name(fields, random);
-  std::string out(file.substr(0, fields.keys_end));
-  uint64_t n_keys;
-  std::memcpy(&n_keys, &out[kKeyCountAt], sizeof(n_keys));
-  ++n_keys;
-  std::memcpy(&out[kKeyCountAt], &n_keys, sizeof(n_keys));
-  for (const Key& key : fields.keys) {
-    if (key.name == name) out[key.at] = '_';
-  }
-  out += record(name, random);
-  out += file.substr(fields.keys_end, fields.data_start - fields.keys_end);
-  out.resize((out.size() + fields.alignment - 1) / fields.alignment * fields.alignment);
-  out += file.substr(fields.data_start);
-  return out;
+  return with_record(without_key(file, fields, name), fields, record(name, random));
 }
 
 }  // namespace lockstep::campaign

@@ -23,6 +23,13 @@ struct Trial {
   uint64_t peak_bytes;  // most resident memory beyond what was there before; 0 where the system cannot say
 };
 
+// What a refused file may cost beside its own size (tests/cases.md).
+inline constexpr uint64_t kMostExtraBytes = uint64_t{64} << 20;
+// Peak memory of a trial beyond the size of its file.
+[[nodiscard]] inline uint64_t extra_bytes(const Trial& trial, uint64_t file_bytes) {
+  return trial.peak_bytes > file_bytes ? trial.peak_bytes - file_bytes : 0;
+}
+
 [[nodiscard]] Trial try_model(const std::filesystem::path& path);
 
 }  // namespace lockstep::campaign

@@ -205,6 +205,41 @@ def session_file_seeds():
     yield "same", b"\1"
 
 
+def base_file_seeds():
+    yield "bytes", b"\0lockbase\1\0\0\0" + b"\0" * 120
+    for offset in (0, 8, 12, 16, 20, 24, 28, 32, 64, 96, 160, 600):
+        yield f"change-{offset}", b"\3" + struct.pack("<H", offset) + short(b"\x01\xff")
+    yield "infinite", b"\3" + struct.pack("<H", 168) + short(b"\0\0\x80\x7f")
+    yield "same", b"\1"
+
+
+def manifest_seeds():
+    def layer(kind, digit):
+        return {"mediaType": f"application/vnd.ollama.image.{kind}", "digest": "sha256:" + digit * 64}
+    layers = [layer("model", "a"), layer("template", "1"), layer("params", "2")]
+    yield "whole", json.dumps({"schemaVersion": 2, "layers": layers}).encode()
+    yield "no-model", json.dumps({"layers": layers[1:]}).encode()
+    yield "outside", json.dumps({"layers": [layers[0] | {"digest": "sha256:../../etc/passwd"}]}).encode()
+    yield "no-layers", b'{"layers":{}}'
+
+
+# What complete --json answers, as far as replay reads it.
+RECORDING = {
+    "prompt_ids": [1, 2], "ids": [3, 4], "text": "x", "finish": "length", "n_prompt": 2, "n_generated": 2,
+    "receipt": {
+        "model": {"tree_xxh128": "7d25cb85edf3d9b895104437a05d559d", "bytes": 1320416}, "isa": "avx512", "compute": "fast",
+        "kv_type": "f16", "ctx": 2048, "rope_set": None, "seed": 9461283148735384237,
+        "samplers": [
+            {"stage": "penalties", "repeat_last_n": 64, "repeat_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0},
+            {"stage": "dry", "dry_multiplier": 0.0, "dry_base": 1.75, "dry_allowed_length": 2, "dry_penalty_last_n": 64,
+             "dry_sequence_breaker": ["\n", ":"]},
+            {"stage": "top_k", "top_k": 40}, {"stage": "top_p", "top_p": 0.95, "min_keep": 0},
+            {"stage": "xtc", "xtc_probability": 0.0, "xtc_threshold": 0.1, "min_keep": 0},
+            {"stage": "temperature", "temp": 0.8, "dynatemp_range": 0.0, "dynatemp_exp": 1.0}],
+        "n_predict": 2, "ignore_eos": False, "stop": ["a"], "logit_bias": [[5, -1.5]], "version": "0.1.0"},
+}
+
+
 REQUESTS = [
     {"text": "hello", "n_predict": 3, "temp": 0.5, "top_k": 4, "seed": 7, "stop": ["a", "b"]},
     {"ids": [1, 2, 300, 2147483647], "ignore_eos": True, "logit_bias": {"5": -1.5, "7": False}},
@@ -217,6 +252,8 @@ REQUESTS = [
 def request_seeds():
     for i, request in enumerate(REQUESTS):
         yield f"good-{i}", json.dumps(request).encode()
+    yield "recording", json.dumps(RECORDING).encode()
+    yield "recording-cut", json.dumps(RECORDING | {"receipt": {"model": RECORDING["receipt"]["model"]}}).encode()
     for i, line in enumerate((b"{:", b"[" * 80, b'{"text":1e999}', b'{"text":"\\ud800"}', b'{"text":"\xff"}', b'{"a":1,"a":2}')):
         yield f"bad-{i}", line
 

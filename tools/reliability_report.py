@@ -27,7 +27,7 @@ TEST_ROWS = [
 CASES = ROOT / "tests" / "cases.md"
 # What a fuzz target works on; an hour of processor time for each of these is what a campaign means.
 FUZZ_GROUPS = {
-    "model files and file readers": ("gguf", "split", "reference", "session_file"),
+    "model files and file readers": ("gguf", "split", "reference", "session_file", "base_file", "manifest"),
     "texts": ("vocab", "tokenizer", "chat_template", "request", "text_stream"),
     "arithmetic": ("isa_equivalence",),
 }
@@ -109,21 +109,23 @@ def ran(executions, seconds):
 
 def fuzz_rows():
     path = ROOT / "build" / "fuzz" / "executions.tsv"
-    totals = {}
+    totals, failed = {}, {}
     for line in path.read_text().splitlines() if path.exists() else []:
-        name, executions, seconds, _ = line.split("\t")
+        name, executions, seconds, status = line.split("\t")
         total = totals.setdefault(name, [0, 0])
         total[0] += int(executions)
         total[1] += int(seconds)
-    # libFuzzer also leaves "slow units" there: inputs during which the machine paused.
-    findings = [file for file in (ROOT / "build" / "fuzz" / "findings").glob("*") if "-slow-unit-" not in file.name]
+        failed[name] = status != "0"  # of the last run
+    findings = list((ROOT / "build" / "fuzz" / "findings").glob("*"))
     for group, targets in FUZZ_GROUPS.items():
         executions, seconds = (sum(totals.get(target, (0, 0))[i] for target in targets) for i in range(2))
         yield f"fuzzing of {group}", ran(executions, seconds)
         for target in targets:
             unsettled = sum(finding.name.startswith(f"{target}-") for finding in findings)
             text = ran(*totals.get(target, (0, 0)))
-            yield f"fuzz target {target}", f"{text}, {unsettled} open findings" if target in totals else text
+            if target in totals:
+                text += f", {unsettled} open findings" + (", the last run failed" if failed[target] else "")
+            yield f"fuzz target {target}", text
     others = {file.name.removesuffix("_fuzz.cpp") for file in (ROOT / "tests" / "fuzz").glob("*_fuzz.cpp")}
     others.difference_update(*FUZZ_GROUPS.values())
     if others:

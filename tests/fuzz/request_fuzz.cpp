@@ -1,9 +1,10 @@
-// A line of standard input as the commands read it: completion requests, texts to tokenize, conversations.
+// A line of JSON as the commands read it: completion requests, texts to tokenize, conversations, recorded answers.
 #include <cmath>
 
 #include "chat/message.h"
 #include "fuzz/fuzz_input.h"
 #include "logit_bias_option.h"
+#include "recording.h"
 #include "request.h"
 #include "tokenizer/forged_vocab_test.h"
 
@@ -25,6 +26,12 @@ void check_request(std::string_view line) {
   require(request.settings.generate.n_predict >= -1, "a number of tokens, or -1");
 }
 
+void check_recording(std::string_view line) {
+  const Recording recording = parse_recording(parse_json(line));
+  require(std::isfinite(recording.options.sampling.temp), "a temperature is finite");
+  (void)differences(recording.model, RecordedModel());
+}
+
 // What an answer says of a line that was refused is JSON itself.
 void check_refusal(std::string_view line) {
   try {
@@ -41,6 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace lockstep;
   const std::string_view line(reinterpret_cast<const char*>(data), size);
   (void)fuzz::accepts([&] { fuzz::check_request(line); });
+  (void)fuzz::accepts([&] { fuzz::check_recording(line); });
   (void)fuzz::accepts([&] { (void)text_request(line); });
   (void)fuzz::accepts([&] { (void)token_ids_of("ids", parse_json(line)); });
   (void)fuzz::accepts([&] { (void)logit_bias_of(parse_json(line)); });

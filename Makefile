@@ -89,7 +89,7 @@ mutate: deps-tests ## N=20000 random changes of model files through info and com
 mutate-asan: deps-checks ## the same changes under both sanitizers
 	@tools/build.sh clang-asan mutation_campaign
 	@build/clang-asan/tests/campaign/mutation_campaign $(N) --seed $(SEED) --report build/mutations_asan.json $(MUTATED)
-coverage: deps-tests ## lines of src/gguf and src/model/config.cpp that N changes reach
+coverage: deps-tests ## lines of src/gguf and of the hyper-parameters that N changes reach
 	@tools/mutation_coverage.py $(N) $(SEED) $(MUTATED)
 
 # The floors up to the model: what decides the bits. Not the tests over all threads and cuttings, too slow under qemu;

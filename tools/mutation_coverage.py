@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which lines of src/gguf and src/model/config.cpp a campaign of mutated files reaches: mutation_coverage.py N SEED FILES...
+"""Which lines of src/gguf and of the hyper-parameters in src/model a campaign of mutated files reaches: mutation_coverage.py N SEED FILES...
 
 Builds the preset coverage, runs the campaign, and prints for each source the lines that ran of those that can, the numbers
 of the others, and the sum, which it fails on when it is below 95 %.
@@ -12,6 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "coverage"
 WANTED = 95.0
+CONFIG_SOURCES = ("config.cpp", "config.h", "config_keys.h", "refused_keys.cpp", "family.cpp")
 
 
 def is_counted(name):
@@ -19,7 +20,7 @@ def is_counted(name):
     path = pathlib.PurePath(name)
     if "writer" in path.name or path.name.endswith("_test.h"):
         return False
-    return "src/gguf/" in name or path.name in ("config.cpp", "config.h", "family.cpp") and "src/model/" in name
+    return "src/gguf/" in name or "src/model/" in name and path.name in CONFIG_SOURCES
 
 
 def line_counts():

@@ -121,9 +121,7 @@ void change_data(Mutation& mutation, const FileFields& fields, RandomData& rando
   }
 }
 
-}  // namespace
-
-Mutation mutate(std::string_view file, const FileFields& fields, RandomData& random) {
+Mutation drawn_mutation(std::string_view file, const FileFields& fields, RandomData& random) {
   Mutation mutation = {.kind = "", .bytes = std::string(file)};
   mutation.before_data = random.unit() < kBeforeData;
   mutation.aimed = mutation.before_data && random.unit() < kAimed;
@@ -134,6 +132,16 @@ Mutation mutate(std::string_view file, const FileFields& fields, RandomData& ran
   } else {
     change_data(mutation, fields, random);
   }
+  return mutation;
+}
+
+}  // namespace
+
+Mutation mutate(std::string_view file, const FileFields& fields, RandomData& random) {
+  Mutation mutation;
+  do {  // the value drawn may be the one that is there
+    mutation = drawn_mutation(file, fields, random);
+  } while (mutation.bytes == file);
   return mutation;
 }
 

@@ -66,6 +66,7 @@ void run(Trial& trial, Ending refusal, const std::function<void()>& work) {
   try {
     work();
     trial.ending = Ending::kAccepted;
+    trial.message.clear();
   } catch (const Error& error) {
     trial.message = error.what();
     const bool one_line = !trial.message.empty() && trial.message.find('\n') == std::string::npos;
@@ -85,10 +86,9 @@ Trial try_model(const std::filesystem::path& path) {
   const double start = cpu_ms();
   Trial trial = {};
   std::unique_ptr<engine::Engine> engine;
-  run(trial, Ending::kRefused, [&] {
-    show_info(path);
-    engine = load(path);
-  });
+  run(trial, Ending::kRefused, [&] { show_info(path); });
+  // Also what cannot be shown: it is the model that is refused or not.
+  if (trial.ending != Ending::kFinding) run(trial, Ending::kRefused, [&] { engine = load(path); });
   if (engine) run(trial, Ending::kFailed, [&] { complete(*engine); });
   trial.cpu_ms = cpu_ms() - start;
   const uint64_t peak = status_bytes("VmHWM");

@@ -54,7 +54,7 @@ void install_signal_handlers() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     if (!is_ignored(signal)) ::sigaction(signal, &action, nullptr);
   }
-  std::signal(SIGPIPE, SIG_IGN);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
 }
 
 bool interrupted() noexcept {

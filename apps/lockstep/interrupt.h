@@ -12,8 +12,8 @@ class Interrupted : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
 };
 
-// The signals set a flag, unless the caller has them ignored; SIGPIPE is ignored, so that a closed pipe is an error of
-// the write. Once per program.
+// The signals set a flag, unless the caller has them ignored; SIGPIPE and SIGXFSZ are ignored, so that a closed pipe
+// and a file beyond the user's limit are errors of the write. Once per program.
 void install_signal_handlers();
 
 [[nodiscard]] bool interrupted() noexcept;

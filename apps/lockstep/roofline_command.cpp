@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <memory>
+#include <optional>
 
 #include "bandwidth_probe.h"
 #include "base/cpu.h"
@@ -13,6 +12,7 @@
 #include "interrupt.h"
 #include "kernels/select.h"
 #include "number_text.h"
+#include "output_file.h"
 #include "progress_line.h"
 #include "quant/format.h"
 #include "roofline_report.h"
@@ -68,14 +68,6 @@ std::vector<int> thread_counts(int most) {
   return counts;
 }
 
-// A file that the user named, written as a whole or an error.
-void write_file(const std::string& path, const std::string& text) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"), &std::fclose);
-  const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
-                       std::fflush(file.get()) == 0;
-  if (!written) fail(ErrorCode::kIo, "cannot write {}: {}", printable(path), std::strerror(errno));
-}
-
 Roofline measure(const FormatPlan& formats, int most_threads) {
   BandwidthProbe probe;
   ProgressLine progress("measuring", "products", 1);
@@ -102,8 +94,13 @@ int run_roofline(RooflineOptions& options, Output& output) {
     threads = static_cast<int>(parse_integer("threads", options.threads, {0, exec::Team::kMaxMembers}));
     return FormatPlan{chosen_types(options.formats), chosen_tables(options.isa), {}};
   });
+  std::optional<OutputFile> csv;
+  if (!options.csv.empty()) csv.emplace(options.csv);
   const Roofline roofline = measure(plan, threads == 0 ? usable_cpus() : threads);
-  if (!options.csv.empty()) write_file(options.csv, roofline_csv(roofline));
+  if (csv) {
+    csv->write(roofline_csv(roofline));
+    csv->commit();
+  }
   if (options.json) {
     output.write_line(roofline_json(roofline));
   } else {

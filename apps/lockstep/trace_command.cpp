@@ -7,10 +7,10 @@
 #include "engine/session.h"
 #include "exit_status.h"
 #include "json_text.h"
-#include "logits_file.h"
 #include "messages.h"
 #include "model_options.h"
 #include "number_text.h"
+#include "output_file.h"
 #include "prompt_progress.h"
 #include "prompt_source.h"
 #include "tokenizer/search_pattern.h"
@@ -52,26 +52,24 @@ Json header(const ModelOptions& options, const RawPrompt& prompt, std::span<cons
   return line;
 }
 
-void compute(engine::Engine& engine, std::span<const tokenizer::TokenId> ids, const std::string& logits_file) {
+void compute(engine::Engine& engine, std::span<const tokenizer::TokenId> ids, OutputFile* logits_file) {
   engine::Session session(engine);
   ProgressLine progress("prompt:", "tokens", 1);
   session.set_progress(prompt_progress(progress));
-  if (logits_file.empty()) {
+  if (logits_file == nullptr) {
     session.sync(ids);
   } else {
-    LogitsFile file(logits_file);
-    session.sync_all(ids, [&](int64_t, std::span<const float> logits) { file.write(logits); });
-    file.close();
+    session.sync_all(ids, [&](int64_t, std::span<const float> logits) { logits_file->write(logits); });
   }
   progress.clear();
 }
 
-void keep_tensors(const std::vector<std::string>& wanted, verify::Trace& trace, std::deque<LogitsFile>& files) {
+void keep_tensors(const std::vector<std::string>& wanted, verify::Trace& trace, std::deque<OutputFile>& files) {
   for (const std::string& text : wanted) {
     const size_t equals = text.find('=');
     if (equals == text.npos || equals == 0 || equals + 1 == text.size())
       fail(ErrorCode::kUsage, "option --tensor: \"{}\", expected NAME=FILE", printable(text));
-    LogitsFile& file = files.emplace_back(text.substr(equals + 1));
+    OutputFile& file = files.emplace_back(text.substr(equals + 1));
     trace.keep(text.substr(0, equals), [&file](std::span<const float> data) { file.write(data); });
   }
 }
@@ -81,8 +79,9 @@ int run_trace(TraceOptions& options, Output& output) {
   check_prompt_source(options.prompt);
   verify::Trace trace(selection(options));
   const RawPrompt prompt = read_prompt(options.prompt);
-  std::deque<LogitsFile> files;
+  std::deque<OutputFile> files;
   keep_tensors(options.tensors, trace, files);
+  OutputFile* const logits_file = options.logits_file.empty() ? nullptr : &files.emplace_back(options.logits_file);
   LoadedModel loaded = load_model(options.model);
   const tokenizer::Tokenizer& tokenizer = loaded.engine->tokenizer();
   const std::vector<tokenizer::TokenId> ids = encode_prompt(prompt, tokenizer);
@@ -92,14 +91,14 @@ int run_trace(TraceOptions& options, Output& output) {
   };
   loaded.engine->set_observer(&trace);
   try {
-    compute(*loaded.engine, ids, options.logits_file);
+    compute(*loaded.engine, ids, logits_file);
   } catch (const Error& error) {
     // Where a value stopped being finite, the tensors before it and after are what one wants to see.
     if (error.code() == ErrorCode::kNotFinite) write();
     throw;
   }
   trace.finish();
-  for (LogitsFile& file : files) file.close();
+  for (OutputFile& file : files) file.commit();
   write();
   print_warnings(tokenizer);
   if (!options.logits_file.empty()) {

@@ -15,7 +15,8 @@ using Json = nlohmann::ordered_json;
 // field that an object has twice.
 [[nodiscard]] Json parse_json(std::string_view text);
 
-// One line with its end. A number that is not finite is null, bytes that are not UTF-8 are U+FFFD.
+// One line with its end, without control characters: those from U+007F on are escaped too. A number that is not finite
+// is null, bytes that are not UTF-8 are U+FFFD.
 [[nodiscard]] std::string dump_line(const Json& value);
 
 // object[key] = text; when `text` is not UTF-8, with U+FFFD, and object["bytes"] has its bytes.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace lockstep {
 namespace {
@@ -51,6 +52,18 @@ TEST(JsonText, TextThatIsNotUtf8HasItsBytesBesideIt) {
   Json plain;
   set_text(plain, "text", "a\n");
   EXPECT_EQ(dump_line(plain), "{\"text\":\"a\\n\"}\n");
+}
+
+TEST(JsonText, NoControlCharacterStandsInALineAsItIs) {
+  const Json value = {{"a\x7f", "\x1b[2J\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0\xc3\x80"}, {"b", "\xc2"}};
+  const std::string line = dump_line(value);
+  EXPECT_EQ(line, "{\"a\\u007f\":\"\\u001b[2J\\u0080\\u009b\\u009f\xc2\xa0\xc3\x80\",\"b\":\"\xef\xbf\xbd\"}\n");
+  EXPECT_EQ(parse_json(line).at("a\x7f"), value.at("a\x7f"));
+  for (uint32_t c = 0; c < 0x100; ++c) {
+    std::string text;
+    utf8_append(text, c);
+    EXPECT_EQ(parse_json(dump_line(text)), Json(text)) << c;
+  }
 }
 
 TEST(JsonText, NumbersThatAreNotFiniteAreNull) {

@@ -12,6 +12,7 @@
 #include "request.h"
 #include "template_options.h"
 #include "terminal.h"
+#include "text_output.h"
 
 namespace lockstep {
 namespace {
@@ -108,7 +109,7 @@ Json answer_line(const Renderer& renderer, std::string_view line) {
 }
 
 void print_for_people(const Json& answer, const std::optional<Tokenizer>& tokenizer, Output& output) {
-  output.write(answer["text"].get_ref<const std::string&>());
+  TextOutput(output).write(answer["text"].get_ref<const std::string&>());
   if (output.inside_line()) output.write("\n");
   if (!tokenizer) return;
   output.write("\n");

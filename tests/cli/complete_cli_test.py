@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`lockstep complete`: text, JSON, limits and options."""
 import json
+import math
 import os
 import tempfile
 
@@ -86,6 +87,26 @@ class Answers(ProgramTest):
             with self.subTest(form=form):
                 answer = self.answer("The quick brown fox jumps over", "-n", "12", "--logprobs", "3", *GREEDY, *form)
                 self.assertEqual(answer["steps"], expected["steps"])
+
+    def test_json_of_forbidden_tokens_is_strict_and_can_be_replayed(self):
+        def refuse(constant):
+            self.fail(f"{constant} is no JSON")
+
+        first = self.answer("a", "-n", "1", *GREEDY)["ids"][0]
+        all_but_one = [[i, False] for i in range(N_VOCAB) if i != 700]
+        line = {"text": "a", "n_predict": 2, "temp": 0, "ignore_eos": True, "logprobs": N_VOCAB}
+        for bias in ([f"{first}-inf"], [[first, False]], {str(first): False}, all_but_one):
+            request = {**line, "logit_bias": bias}
+            out = self.expect_done(run("complete", MODEL, "--stdin-jsonl", stdin=json.dumps(request).encode() + b"\n"))
+            answer = json.loads(out, parse_constant=refuse)
+            self.assertEqual(answer["receipt"]["logit_bias"], all_but_one if bias is all_but_one else [[first, False]])
+            # Of the raw logits, before any bias: every token has one, and it is a number.
+            for step in answer["steps"]:
+                self.assertEqual(len(step["top"]), N_VOCAB)
+                self.assertTrue(all(math.isfinite(logprob) for _, logprob in [*step["top"], (0, step["logprob"])]))
+            recorded = self.temporary_folder() / "recorded"
+            recorded.write_bytes(out)
+            self.assertTrue(self.json_of("replay", MODEL, recorded, "--json")["identical"])
 
     def test_logit_bias_forbids_and_forces(self):
         first = self.answer("a", "-n", "1", *GREEDY)["ids"][0]

@@ -17,6 +17,10 @@ namespace {
 
 using tokenizer::Tokenizer;
 
+// What is shown to people; JSON has the whole.
+constexpr size_t kMostPieceBytes = 60;
+constexpr size_t kMostManifestBytes = 1000;
+
 struct InfoOptions {
   ModelOptions model;
   bool json = false;
@@ -65,12 +69,12 @@ std::string text_of(const gguf::ModelFile& model, const ModelOptions& options) {
   if (const std::optional<Tokenizer> tokenizer = tokenizer_of(model)) {
     text += "\nTokens that end an answer\n";
     for (const auto id : tokenizer->end_of_generation())
-      text += fmt::format("  {:8}  {}\n", id, escaped_piece(tokenizer->piece(id)));
+      text += fmt::format("  {:8}  {}\n", id, escaped_piece(tokenizer->piece(id), kMostPieceBytes));
   }
   if (const auto entry = store_entry(options)) {
     text += "\nOf the Ollama manifest (not used: the template in the model file is)\n";
-    text += fmt::format("  template    {}\n", escaped_piece(entry->chat_template.value_or("none")));
-    text += fmt::format("  parameters  {}\n", escaped_piece(entry->parameters.value_or("none")));
+    text += fmt::format("  template    {}\n", escaped_piece(entry->chat_template.value_or("none"), kMostManifestBytes));
+    text += fmt::format("  parameters  {}\n", escaped_piece(entry->parameters.value_or("none"), kMostManifestBytes));
   }
   return info_text(model, text);
 }

@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace lockstep {
 namespace {
@@ -24,6 +27,14 @@ std::string translate(std::string_view text, const Special& special) {
   return out;
 }
 
+// The first bytes of a longer text; a character that begins in them and does not end there is left out.
+std::string_view whole_characters(std::string_view text, size_t n_bytes) {
+  for (size_t begin = n_bytes - std::min<size_t>(n_bytes, 3); begin < n_bytes; ++begin) {
+    if (begin + utf8_valid_length(text.substr(begin)) > n_bytes) return text.substr(0, begin);
+  }
+  return text.substr(0, n_bytes);
+}
+
 }  // namespace
 
 bool is_terminal(std::FILE* file) {
@@ -37,7 +48,8 @@ std::string terminal_text(std::string_view text) {
   });
 }
 
-std::string escaped_piece(std::string_view text) {
+std::string escaped_piece(std::string_view text, size_t max_bytes) {
+  if (text.size() > max_bytes) return escaped_piece(whole_characters(text, max_bytes)) + "...";
   return translate(text, [](char c) -> std::string_view {
     switch (c) {
       case '\n':

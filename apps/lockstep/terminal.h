@@ -14,7 +14,7 @@ namespace lockstep {
 [[nodiscard]] std::string terminal_text(std::string_view text);
 
 // A token's piece on one line: as terminal_text, with \n, \t, \r and the backslash escaped too, so that it can be read
-// back.
-[[nodiscard]] std::string escaped_piece(std::string_view text);
+// back, unless it is cut: with "..." after `max_bytes` bytes or up to 3 less, a whole character.
+[[nodiscard]] std::string escaped_piece(std::string_view text, size_t max_bytes = std::string_view::npos);
 
 }  // namespace lockstep

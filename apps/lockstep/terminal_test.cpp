@@ -20,5 +20,15 @@ TEST(Terminal, PiecesStandOnOneLineAndCanBeReadBack) {
   EXPECT_EQ(escaped_piece("\n\t\r\\ \xff\xc3\xa9"), "\\n\\t\\r\\\\ \\xFF\xc3\xa9");
 }
 
+TEST(Terminal, PiecesAreCutBetweenCharacters) {
+  EXPECT_EQ(escaped_piece("abc", 3), "abc");
+  EXPECT_EQ(escaped_piece("abcd", 3), "abc...");
+  EXPECT_EQ(escaped_piece("abcd", 0), "...");
+  EXPECT_EQ(escaped_piece("ab\xc3\xa9z", 3), "ab...");
+  EXPECT_EQ(escaped_piece("ab\xc3\xa9z", 4), "ab\xc3\xa9...");
+  EXPECT_EQ(escaped_piece("\xf0\x9f\x98\x80z", 3), "...");
+  EXPECT_EQ(escaped_piece("\xff\xff\xff", 2), "\\xFF\\xFF...");
+}
+
 }  // namespace
 }  // namespace lockstep

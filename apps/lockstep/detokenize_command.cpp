@@ -23,7 +23,7 @@ int run_detokenize(DetokenizeOptions& options, Output& output) {
   const tokenizer::Tokenizer tokenizer = load_tokenizer(options.model);
   const std::string text = tokenizer.decode(ids, {.show_special = !options.no_special});
   if (options.json) {
-    Json result;
+    Json result = Json::object();
     set_text(result, "text", text);
     output.write_line(result);
   } else {

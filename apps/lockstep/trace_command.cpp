@@ -44,7 +44,7 @@ verify::Trace::Select selection(const TraceOptions& options) {
 
 Json header(const ModelOptions& options, const RawPrompt& prompt, std::span<const tokenizer::TokenId> ids,
             const tokenizer::Tokenizer& tokenizer) {
-  Json line;
+  Json line = Json::object();
   set_text(line, "prompt", prompt.ids ? tokenizer.decode(ids, {}) : prompt.text);
   line["ids"] = ids;
   line["kv"] = options.kv_type;

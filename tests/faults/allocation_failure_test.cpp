@@ -1,12 +1,12 @@
 // An allocation that fails, wherever it is: an error comes out, nothing is lost on the way, and what was there before
-// still works. Swept over loading a model, an answer, a turn of a conversation, a session file, and the whole program.
+// still works. Swept over loading a model, an answer, a turn of a conversation and a session file; the whole program is
+// in program_allocation_test.cpp.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -21,7 +21,6 @@
 #include "forge/counting_allocator.h"
 #include "forge/tiny_model.h"
 #include "out_of_memory.h"
-#include "program.h"
 #include "tokenizer/fragment_memory.h"
 
 namespace lockstep {
@@ -31,20 +30,9 @@ namespace fs = std::filesystem;
 using engine::TokenId;
 using Ids = std::vector<TokenId>;
 
-forge::TinyShape small_shape() {
-  forge::TinyShape shape = forge::tiny_llama();
-  shape.n_layers = 1;
-  shape.n_embd = 64;
-  shape.n_heads = 2;
-  shape.n_kv_heads = 1;
-  shape.n_ff = 64;
-  shape.types = {quant::TensorType::kQ8_0};
-  return shape;
-}
-
 fs::path written_model() {
   const fs::path path = forge::test_file("small.gguf");
-  forge::TinyModel(small_shape()).write(path);
+  forge::TinyModel(forge::smallest_llama()).write(path);
   return path;
 }
 
@@ -273,34 +261,6 @@ TEST(AllocationFailure, WhileASessionIsLoadedLeavesTheSessionAsItWas) {
   engine::save_session(path, session, "the text of the session, longer than a short string");
   const auto unchanged = [&] { return std::ranges::equal(session.tokens(), prompt); };
   expect_errors_without_loss([&] { (void)engine::load_session(path, session); }, unchanged);
-}
-
-int status_of(std::vector<const char*> arguments) {
-  arguments.insert(arguments.begin(), "lockstep");
-  std::FILE* out = std::tmpfile();
-  const int status = run_program(static_cast<int>(arguments.size()), arguments.data(), out);
-  std::fclose(out);
-  return status;
-}
-
-TEST(AllocationFailure, AnywhereInTheProgramIsAnExitStatus) {
-  const std::string model = written_model().string();
-  const std::string session = forge::test_file("session").string();
-  const std::string chat_template = forge::test_file("plain.jinja").string();
-  std::ofstream(chat_template) << "{{ messages[-1].content }}";
-  const std::vector<std::vector<const char*>> commands = {
-      {"complete", model.c_str(), "ab", "-n", "2", "-c", "64", "-t", "2", "--json", "--stop", "x"},
-      {"run", model.c_str(), "ab", "-n", "2", "-c", "64", "-t", "2", "--session", session.c_str(),
-       "--chat-template-file", chat_template.c_str()},
-      {"info", model.c_str(), "--json"}};
-  for (const auto& command : commands) {
-    const SilentErrors silent;
-    ASSERT_EQ(status_of(command), kExitDone) << command[0];
-    int status = kExitDone;
-    const auto run = [&] { status = status_of(command); };
-    const auto has_said_so = [&] { return status == kExitDone || status == kExitFailed; };
-    expect_exit_statuses(run, has_said_so, 200);
-  }
 }
 
 }  // namespace

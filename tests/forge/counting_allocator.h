@@ -4,21 +4,13 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <new>
 
-namespace lockstep::forge {
+#include "forge/allocation_counts.h"
 
-struct AllocationCounts {
-  std::atomic<int64_t> made{0};
-  std::atomic<int64_t> live{0};
-  std::atomic<int64_t> until_failure{0};  // the allocation that takes this to 0 fails; at 0 none does
-  std::atomic<bool> fail_all_after{false};
-};
-inline AllocationCounts allocation_counts;
+namespace lockstep::forge {
 
 inline bool allocation_fails() {
   AllocationCounts& counts = allocation_counts;

@@ -38,6 +38,18 @@ inline TinyShape tiny_llama() {
   return {};
 }
 
+// For tests that load it thousands of times.
+inline TinyShape smallest_llama() {
+  TinyShape shape;
+  shape.n_layers = 1;
+  shape.n_embd = 64;
+  shape.n_heads = 2;
+  shape.n_kv_heads = 1;
+  shape.n_ff = 64;
+  shape.types = {TensorType::kQ8_0};
+  return shape;
+}
+
 inline TinyShape tiny_qwen2() {
   TinyShape shape;
   shape.arch = "qwen2";

@@ -173,5 +173,30 @@ TEST(PaddedVocabulary, RowsWithoutATokenAreNeverChosenAndCannotBeAskedFor) {
   }
 }
 
+// The best row by far is one without a token; all others have the logit 0, and of equals the lowest id wins.
+TEST(PaddedVocabulary, ARowWithoutATokenIsNotEvenChosenWhenItIsTheBest) {
+  SuccessorChain chain = forge::chain_of(words({"on"}));
+  const size_t n_tokens = chain.tokens.size();
+  constexpr int64_t kPaddedRows = 64;
+  chain.next.back() = static_cast<int32_t>(n_tokens) + 7;
+  forge::TinyModel model = forge::successor_model(chain, kPaddedRows);
+  model.set_key("tokenizer.ggml.eos_token_id", static_cast<uint32_t>(n_tokens - 2));
+  const auto path = forge::test_file("padded_successor.gguf");
+  model.write(path);
+  for (const char* temperature : {"0", "1"}) {
+    const Json answer = complete(path.string(), {"-n", "40", "--ignore-eos", "--logprobs", "2", "--temp", temperature,
+                                                 "--top-k", "0", "--top-p", "1", "--min-p", "0"});
+    EXPECT_EQ(answer["n_generated"], 40);
+    EXPECT_EQ(answer["ids"][0], n_tokens - 1) << "the token before it";
+    for (const Json& step : answer["steps"]) {
+      EXPECT_LT(step["id"], n_tokens);
+      for (const Json& top : step["top"]) EXPECT_LT(top[0], n_tokens);
+    }
+    if (std::string(temperature) == "0") {
+      EXPECT_EQ(answer["ids"][1], 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -161,6 +161,28 @@ TEST(Reader, RefusesOtherVersionsAndOtherFiles) {
             "header: not a GGUF file: it begins with \"\\x7FELF\"");
 }
 
+// Version 2 has the layout of version 3, which added big-endian files.
+TEST(Reader, Version2IsReadAsVersion3) {
+  const std::string third = small_file();
+  std::string second = third;
+  second[4] = 2;
+  const auto path = forged_path("second.gguf");
+  const auto path_of_third = forged_path("third.gguf");
+  write_bytes(path, second);
+  write_bytes(path_of_third, third);
+  const ModelFile got = ModelFile::open(path);
+  const ModelFile wanted = ModelFile::open(path_of_third);
+  ASSERT_EQ(got.metadata().entries().size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(got.metadata().entries()[i].key, wanted.metadata().entries()[i].key);
+    EXPECT_EQ(got.metadata().entries()[i].value, wanted.metadata().entries()[i].value);
+  }
+  ASSERT_EQ(got.tensors().size(), 1u);
+  EXPECT_EQ(got.tensors()[0].name, wanted.tensors()[0].name);
+  EXPECT_EQ(got.tensors()[0].shape, wanted.tensors()[0].shape);
+  EXPECT_EQ(got.data_start(0), wanted.data_start(0));
+}
+
 TEST(Reader, ShowsControlBytesOfAKeyEscaped) {
   EXPECT_EQ(refusal_of(one_key("a\n\x1b[2J", ValueType::kBool, ByteBuilder().number(uint8_t{9}))),
             "key \"a\\x0A\\x1B[2J\": found 9, wanted a bool of 0 or 1");

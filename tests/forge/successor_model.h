@@ -36,11 +36,12 @@ inline void append_byte_tokens(std::vector<SuccessorToken>& tokens, std::string_
   }
 }
 
-inline TinyModel successor_model(const SuccessorChain& chain) {
+// The matrices may have more rows than there are tokens; `next` may name such a row too.
+inline TinyModel successor_model(const SuccessorChain& chain, int64_t n_padded_rows = 0) {
   TinyShape shape;
   shape.n_layers = 1;
   shape.types = {TensorType::kF32};
-  shape.n_vocab = static_cast<int64_t>(chain.tokens.size());
+  shape.n_vocab = static_cast<int64_t>(chain.tokens.size()) + n_padded_rows;
   TinyModel model(shape);
   const auto set = [&](const std::string& name, const auto& value_of) {
     TinyTensor& tensor = model.tensor(name);

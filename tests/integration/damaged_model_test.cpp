@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <functional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -146,6 +148,61 @@ TEST(ChangingModel, CutWhileItIsReadIsAnError) {
     EXPECT_EQ(error.code(), ErrorCode::kBadFile);
     expect_words(error.what(), {path.native(), "bytes missing"});
   }
+}
+
+// A model of several slices, another one of the same form, and what happens to the first after its first slice is read.
+class WhileItIsRead : public testing::Test {
+ protected:
+  void SetUp() override {
+    TinyModel(shape(1)).write(path_);
+    TinyModel(shape(2)).write(other_);
+    original_ = load(path_, 1)->model().weights.tree_hash;
+    ASSERT_NE(original_, load(other_, 1)->model().weights.tree_hash);
+  }
+
+  static forge::TinyShape shape(uint64_t seed) {
+    forge::TinyShape shape = forge::tiny_llama();
+    shape.n_layers = 8;
+    shape.seed = seed;
+    return shape;
+  }
+
+  // One thread: others would go on reading while this one stands still.
+  [[nodiscard]] std::unique_ptr<engine::Engine> load_while(const std::function<void()>& change) const {
+    bool was_changed = false;
+    auto engine = load(path_, 1, [&](uint64_t done, uint64_t total) {
+      if (std::exchange(was_changed, true)) return;
+      EXPECT_LT(done, total);
+      change();
+    });
+    EXPECT_TRUE(was_changed);
+    return engine;
+  }
+
+  const fs::path path_ = forge::test_file("changing.gguf");
+  const fs::path other_ = forge::test_file("other.gguf");
+  std::string original_;
+};
+
+// Half of one file and half of the other must never pass for either of them.
+TEST_F(WhileItIsRead, AFileThatIsOverwrittenIsAnErrorOrHasAReceiptOfItsOwn) {
+  const std::string other = read_text_file(other_);
+  try {
+    const auto engine =
+        load_while([&] { std::fstream(path_, std::ios::binary | std::ios::in | std::ios::out) << other; });
+    EXPECT_NE(engine->model().weights.tree_hash, original_);
+    EXPECT_NE(engine->model().weights.tree_hash, load(other_, 1)->model().weights.tree_hash);
+  } catch (const Error& error) {
+    expect_words(error.what(), {path_.native()});
+  }
+}
+
+TEST_F(WhileItIsRead, AFileThatAnotherTakesThePlaceOfIsReadToItsEnd) {
+  const fs::path kept = forge::test_file("kept.gguf");
+  fs::copy_file(path_, kept, fs::copy_options::overwrite_existing);
+  const auto engine = load_while([&] { fs::rename(other_, path_); });
+  EXPECT_EQ(engine->model().weights.tree_hash, original_);
+  EXPECT_EQ(forge::all_logits(engine->model(), kTokens), forge::all_logits(load(kept, 1)->model(), kTokens));
 }
 
 // Weights are read, never mapped: what happens to the file later is no fault of memory.

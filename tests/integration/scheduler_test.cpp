@@ -165,6 +165,24 @@ TEST(Scheduler, EightEqualRequestsHaveEqualAnswers) {
   }
 }
 
+TEST(Scheduler, EightEqualRequestsAmongUnlikeNeighboursHaveTheAnswerOfARunAlone) {
+  const auto engine = load_tiny();
+  const Task equal = {random_prompt(30, 5), greedy(20)};
+  const Generated wanted = alone(*engine, equal);
+  std::vector<Task> tasks;
+  std::vector<size_t> places;
+  for (const Task& neighbour : unlike_tasks()) {
+    if (places.size() < 8) {
+      places.push_back(tasks.size());
+      tasks.push_back(equal);
+    }
+    tasks.push_back(neighbour);
+  }
+  ASSERT_EQ(places.size(), 8u);
+  const std::vector<Answer> answers = together(*engine, static_cast<int64_t>(tasks.size()), tasks);
+  for (const size_t i : places) expect_answer(answers[i], wanted, fmt::format("request {}", i));
+}
+
 // Chains with a history, a state or a draw of their own, in the middle of others.
 std::vector<Task> tasks_of_every_stage() {
   std::vector<Task> tasks;

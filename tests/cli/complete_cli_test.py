@@ -6,7 +6,7 @@ import os
 import tempfile
 
 import lockstep_program
-from lockstep_program import FAILED, MODEL, MODELS, N_VOCAB, USAGE, ProgramTest, ids_text, run
+from lockstep_program import DONE, FAILED, MODEL, MODELS, N_VOCAB, TIMEOUT_S, USAGE, ProgramTest, ids_text, run, start
 
 GREEDY = ("--temp", "0")
 
@@ -194,6 +194,19 @@ class Refusals(ProgramTest):
                       ["--repeat-last-n", "2147483647"], ["--frequency-penalty", "-100"], ["-c", "0"]):
             with self.subTest(flags=flags):
                 self.assertEqual(self.json_of("complete", MODEL, "a", "--json", "-n", "2", *flags)["n_generated"], 2)
+
+    def test_threads_0_is_one_for_every_usable_cpu(self):
+        """B50."""
+        wanted = self.json_of("doctor", "--json")["threads"]["decode"]
+        process = start("complete", MODEL, "--stdin-jsonl", "-n", "4", "--temp", "0", "-t", "0")
+        process.stdin.write(b'{"text":"a"}\n')
+        process.stdin.flush()
+        answer = json.loads(process.stdout.readline())
+        n_threads = len(os.listdir(f"/proc/{process.pid}/task"))
+        _, errors = process.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(process.returncode, DONE, errors)
+        self.assertEqual(n_threads, wanted)
+        self.assertEqual(answer["ids"], self.json_of("complete", MODEL, "a", "--json", "-n", "4", "--temp", "0", "-t", "1")["ids"])
 
     def test_a_context_beyond_the_training_is_refused(self):
         self.expect_error(complete("a", "-c", "2147483647"), FAILED, "ctx-size", "2147483647", "2048")

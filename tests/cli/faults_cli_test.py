@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
-"""Signals at any time, a terminal that goes away, disks that are full, a model file that changes: a message and a status
+"""A terminal that goes away, disks that are full, a model file that changes: a message and a status
 of the program's own, and the files of before."""
 import fcntl
 import json
 import os
 import pathlib
 import pty
-import random
-import re
 import shutil
 import signal
 import subprocess
@@ -15,96 +13,10 @@ import termios
 import time
 
 import lockstep_program
-from lockstep_program import DONE, FAILED, MODEL, PROGRAM, TIMEOUT_S, ProgramTest, run, start
-
-SLOW = ("--isa", "scalar", "--compute", "exact", "-t", "1", "--ignore-eos", "--temp", "0")
-BY_SIGNAL = 128
-MESSAGES = {signal.SIGINT: b"lockstep: interrupted", signal.SIGTERM: b"lockstep: ended by SIGTERM",
-            signal.SIGHUP: b"lockstep: ended: the terminal is gone"}
+from lockstep_program import BY_SIGNAL, DONE, FAILED, MODEL, PROGRAM, SLOW, TIMEOUT_S, SessionTest, run, start
 
 
-class FaultsTest(ProgramTest):
-    def setUp(self):
-        self.folder = self.temporary_folder()
-        self.session = self.folder / "session"
-
-    def wait_for_handlers(self, process):
-        """Before main() every program dies of a signal."""
-        end = time.monotonic() + TIMEOUT_S
-        while time.monotonic() < end:
-            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-            caught = int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16)
-            if caught & (1 << (signal.SIGHUP - 1)) or "zombie" in status:
-                return
-            time.sleep(0.001)
-        self.fail("the signal handlers are not installed")
-
-    def ask(self, question="And then?"):
-        """One more turn of the conversation on disk, done."""
-        return run("run", MODEL, question, "-n", "4", "--session", self.session, *SLOW)
-
-
-class Signals(FaultsTest):
-    def expect_orderly_end(self, arguments, number, delay, stdin=b""):
-        process = start(*arguments)
-        self.wait_for_handlers(process)
-        process.stdin.write(stdin)
-        process.stdin.flush()
-        time.sleep(delay)
-        process.send_signal(number)
-        _, errors = process.communicate(timeout=TIMEOUT_S)
-        self.assertIn(process.returncode, (DONE, BY_SIGNAL + number), errors)
-        if process.returncode != DONE:
-            self.assertIn(MESSAGES[number], errors)
-        return process.returncode
-
-    def test_at_any_time_end_the_program_with_a_message_and_their_status(self):
-        seed = random.randrange(2**32)
-        chance = random.Random(seed)
-        request = b'{"text":"Once upon a time","n_predict":40}\n' * 5
-        commands = ((["complete", MODEL, "Once upon", "-n", "200", *SLOW], b""),
-                    (["complete", MODEL, "Once upon", "-n", "100", "--json", *SLOW], b""),
-                    (["complete", MODEL, "--stdin-jsonl", "--parallel", "2", *SLOW], request),
-                    (["run", MODEL, "Once upon", "-n", "200", "--json", *SLOW], b""))
-        n_ended = 0
-        for round_ in range(12):
-            for arguments, stdin in commands:
-                number = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)[round_ % 3]
-                with self.subTest(seed=seed, round=round_, arguments=arguments, number=number):
-                    n_ended += self.expect_orderly_end(arguments, number, chance.uniform(0, 0.3), stdin) != DONE
-        self.assertGreater(n_ended, 12)
-
-    def test_leave_a_session_file_of_before_or_after_and_nothing_else(self):
-        seed = random.randrange(2**32)
-        chance = random.Random(seed)
-        self.expect_done(self.ask("First?"))
-        turns = 1
-        for round_ in range(15):
-            number = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)[round_ % 3]
-            with self.subTest(seed=seed, round=round_):
-                before = self.session.read_bytes()
-                arguments = ["run", MODEL, "More?", "-n", "30", "--session", self.session, *SLOW]
-                self.expect_orderly_end(arguments, number, chance.uniform(0, 0.25))
-                self.assertEqual(os.listdir(self.folder), ["session"])
-                if self.session.read_bytes() != before:
-                    turns += 1
-        # Whatever came of it is a conversation that goes on.
-        self.expect_done(self.ask())
-        self.assertEqual(self.session.read_bytes().count(b'"role":"user"'), turns + 1)
-
-    def test_that_the_caller_has_ignored_stay_ignored(self):
-        """nohup: the answer goes on."""
-        def ignore():
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        process = start("complete", MODEL, "Once upon", "-n", "30", *SLOW, preexec_fn=ignore)
-        process.stdout.read(1)
-        process.send_signal(signal.SIGHUP)
-        _, errors = process.communicate(timeout=TIMEOUT_S)
-        self.assertEqual(process.returncode, DONE, errors)
-        self.assertIn(b"generated 30 tokens", errors)
-
-
-class Terminals(FaultsTest):
+class Terminals(SessionTest):
     """The other end of a pseudo-terminal is closed: SIGHUP, and errors of every read and write."""
 
     def start_in_terminal(self, *arguments, ignores_signal=False):
@@ -151,7 +63,7 @@ class Terminals(FaultsTest):
                     self.expect_done(self.ask())
 
 
-class Disks(FaultsTest):
+class Disks(SessionTest):
     def test_that_are_full_leave_the_old_session(self):
         """A small file system of its own."""
         small = self.folder / "small"
@@ -178,7 +90,7 @@ class Disks(FaultsTest):
             self.expect_error(process, FAILED, place, "not a regular file")
 
 
-class ChangingModels(FaultsTest):
+class ChangingModels(SessionTest):
     """B12: weights are in memory, so a file that is cut, replaced or removed later changes no answer."""
 
     def setUp(self):
@@ -211,7 +123,9 @@ class ChangingModels(FaultsTest):
         time.sleep(0.3)
         self.model.unlink()
         out, errors = process.communicate(timeout=TIMEOUT_S)
-        if process.returncode == FAILED:  # it was not even read
+        if process.returncode == FAILED:  # it was not even opened
+            process.stderr_bytes = errors
+            self.expect_error(process, FAILED, "model.gguf: No such file")
             return
         self.assertEqual(json.loads(out)["receipt"], whole["receipt"], errors)
 

@@ -106,6 +106,30 @@ class Streams(ProgramTest):
         process.communicate(timeout=TIMEOUT_S)
         self.assertEqual(process.returncode, FAILED)
 
+    def test_the_place_of_a_closed_stream_is_taken_before_a_file_can_have_it(self):
+        """Else messages are written into the next file that is opened."""
+        if not os.path.isdir("/proc/self/fd"):
+            self.skipTest("no /proc here")
+        process = start("complete", MODEL, "--stdin-jsonl", preexec_fn=lambda: os.close(2))
+        process.stdin.write(b'{"text":"a","n_predict":1}\n')
+        process.stdin.flush()
+        process.stdout.readline()
+        self.assertEqual(os.readlink(f"/proc/{process.pid}/fd/2"), "/dev/null")
+        process.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(process.returncode, DONE)
+
+    def test_files_are_whole_without_standard_streams(self):
+        folder = self.temporary_folder()
+        arguments = ("trace", MODEL, "hi", "--filter", "^embd$", "--logits", folder / "logits", "--tensor")
+        self.expect_done(run(*arguments, f"embd={folder / 'whole'}"))
+        for closed in ((2,), (0, 2), (1,), (0, 1, 2)):
+            with self.subTest(closed=closed):
+                process = start(*arguments, f"embd={folder / 'file'}", preexec_fn=lambda: [os.close(stream) for stream in closed])
+                process.communicate(timeout=TIMEOUT_S)
+                self.assertEqual(process.returncode, FAILED if 1 in closed else DONE)
+                self.assertEqual((folder / "file").read_bytes(), (folder / "whole").read_bytes())
+                (folder / "file").unlink()
+
 
 class Interrupts(ProgramTest):
     SLOW = ("--isa", "scalar", "--compute", "exact", "-t", "1", "--ignore-eos", "--temp", "0")

@@ -18,6 +18,8 @@ std::string shown(const std::filesystem::path& path) {
   return printable(path.native(), 200);
 }
 
+constexpr uid_t kSameId = static_cast<uid_t>(-1);  // chown(2)
+
 // Moving a file onto a device would replace the device.
 void refuse_what_is_no_file(const std::filesystem::path& path) {
   if (path.empty()) fail(ErrorCode::kNotFound, "empty file name");
@@ -28,11 +30,31 @@ void refuse_what_is_no_file(const std::filesystem::path& path) {
     fail(ErrorCode::kBadFile, "{}: not a regular file", shown(path));
 }
 
-// Through a link, the file that it names is replaced and the link stays.
-std::filesystem::path final_place(const std::filesystem::path& path) {
-  std::error_code ignored;
-  const std::filesystem::path target = std::filesystem::weakly_canonical(path, ignored);
-  return target.empty() ? path : target;
+// Through links, the file that they name is made or replaced and the links stay.
+std::filesystem::path final_place(std::filesystem::path path) {
+  constexpr int kMostLinks = 40;  // as the system follows (path_resolution(7))
+  const std::filesystem::path first = path;
+  std::error_code error;
+  for (int i = 0; std::filesystem::is_symlink(std::filesystem::symlink_status(path, error)); ++i) {
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error || i == kMostLinks)
+      fail(ErrorCode::kIo, "{}: {}", shown(first), std::strerror(error ? error.value() : ELOOP));
+    path = path.parent_path() / target;
+  }
+  return path;
+}
+
+// Gives the new file owner, group and mode of the one that it replaces. Where the group cannot be kept, its rights are
+// those of everybody: they were meant for others than the new group has.
+void keep_rights(int descriptor, const struct stat& replaced) {
+  struct stat ours = {};
+  if (::fstat(descriptor, &ours) != 0) return;
+  mode_t mode = replaced.st_mode & 0777;
+  // Another's file that we may replace but not give away becomes ours.
+  if (ours.st_uid != replaced.st_uid) static_cast<void>(!::fchown(descriptor, replaced.st_uid, kSameId));
+  const bool has_group = ours.st_gid == replaced.st_gid || ::fchown(descriptor, kSameId, replaced.st_gid) == 0;
+  if (!has_group) mode = (mode & 0707) | ((mode & 07) << 3);
+  static_cast<void>(::fchmod(descriptor, mode));  // a file system without modes
 }
 
 // Where a file without a name can be given one later (proc(5)).
@@ -40,21 +62,31 @@ constexpr const char* kDescriptors = "/proc/self/fd";
 
 // A file in the folder without a name, so that the system removes it however the program ends; -1 where the file system
 // or the system has no such files (open(2): O_TMPFILE).
-int open_unnamed(const std::filesystem::path& folder) {
+int open_unnamed(const std::filesystem::path& folder, mode_t mode) {
   if (::access(kDescriptors, X_OK) != 0) return -1;
-  return ::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  return ::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
 }
 
 }  // namespace
 
-NewFile::NewFile(std::filesystem::path path) {
+NewFile::NewFile(const std::filesystem::path& path, NewFileMode mode) {
   refuse_what_is_no_file(path);
   path_ = final_place(path);
   partial_ = path_;
   partial_ += ".partial-" + std::to_string(::getpid());
-  descriptor_ = open_unnamed(folder());
+  struct stat replaced = {};
+  const bool replaces = ::stat(path_.c_str(), &replaced) == 0;
+  open(replaces || mode == NewFileMode::kPrivate ? 0600 : 0666);
+  if (replaces) keep_rights(descriptor_, replaced);
+}
+
+void NewFile::open(mode_t mode) {
+  descriptor_ = open_unnamed(folder(), mode);
   has_name_ = descriptor_ < 0;
-  if (has_name_) descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (has_name_) {
+    ::unlink(partial_.c_str());  // of an earlier program with the same number
+    descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+  }
   if (descriptor_ < 0) fail_with(errno);
 }
 

@@ -3,17 +3,26 @@
 // nothing is left of it even when the program is killed. Belongs to one thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <span>
 
 namespace lockstep {
 
+// Who may read a file where none stood before. One that is replaced keeps its mode, owner and group.
+enum class NewFileMode {
+  kByUmask,
+  kPrivate,  // its owner alone
+};
+
 class NewFile {
  public:
-  // Begins a file that is to stand at `path`. What stands there must be a regular file or nothing. Errors of all: kIo
-  // naming the file and what the system said; kBadFile for a folder, device or the like.
-  explicit NewFile(std::filesystem::path path);
+  // Begins a file that is to stand at `path`, or where the link of that name points. What stands there must be a
+  // regular file or nothing. Errors of all: kIo naming the file and what the system said; kBadFile for a folder, device
+  // or the like.
+  explicit NewFile(const std::filesystem::path& path, NewFileMode mode = NewFileMode::kByUmask);
   ~NewFile();  // without commit(), nothing is left and `path` is as it was
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
@@ -24,8 +33,12 @@ class NewFile {
   // The file is complete: onto the disk and to its place. Once.
   void commit();
 
+  // Where it is to stand, links followed.
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
  private:
   [[noreturn]] void fail_with(int system_error) const;
+  void open(mode_t mode);
   void give_name();
   void sync_folder() const;
   [[nodiscard]] std::filesystem::path folder() const;

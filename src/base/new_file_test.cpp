@@ -83,6 +83,74 @@ TEST_F(NewFiles, KeepTheLinkThroughWhichTheyAreReplaced) {
   EXPECT_EQ(read_text_file(folder_ / "target"), "text");
 }
 
+TEST_F(NewFiles, AreMadeWhereADanglingLinkPoints) {
+  std::filesystem::create_directory(folder_ / "sub");
+  std::filesystem::create_symlink("sub/second", folder_ / "link");
+  std::filesystem::create_symlink("target", folder_ / "sub" / "second");
+  {
+    NewFile file(folder_ / "link");
+    write(file, "text");
+    file.commit();
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "sub" / "second"));
+  EXPECT_EQ(read_text_file(folder_ / "sub" / "target"), "text");
+}
+
+TEST_F(NewFiles, NeverReplaceLinksThatLeadNowhere) {
+  std::filesystem::create_symlink("loop", folder_ / "loop");
+  std::filesystem::create_symlink("there", folder_ / "here");
+  std::filesystem::create_symlink("here", folder_ / "there");
+  std::filesystem::create_symlink("no/folder", folder_ / "lost");
+  for (const char* name : {"loop", "here", "lost"}) {
+    EXPECT_THROW(NewFile{folder_ / name}, Error) << name;
+    EXPECT_TRUE(std::filesystem::is_symlink(folder_ / name)) << name;
+  }
+  EXPECT_EQ(n_entries(), 4);
+}
+
+class NewFileModes : public NewFiles {
+ protected:
+  // The mode of a file that has been written.
+  mode_t mode_after(const std::string& name, NewFileMode mode) {
+    NewFile file(folder_ / name, mode);
+    write(file, "new");
+    file.commit();
+    struct stat status = {};
+    EXPECT_EQ(::stat((folder_ / name).c_str(), &status), 0);
+    return status.st_mode & 07777;
+  }
+};
+
+TEST_F(NewFileModes, AreKeptWhereAFileIsReplaced) {
+  for (const mode_t mode : {0600, 0640, 0400, 0666}) {
+    const std::string name = "a" + std::to_string(mode);
+    static_cast<void>(mode_after(name, NewFileMode::kByUmask));
+    ASSERT_EQ(::chmod((folder_ / name).c_str(), mode), 0);
+    EXPECT_EQ(mode_after(name, NewFileMode::kByUmask), mode);
+    EXPECT_EQ(mode_after(name, NewFileMode::kPrivate), mode);
+  }
+}
+
+TEST_F(NewFileModes, OfNewFilesAreTheUmasksOrPrivate) {
+  const mode_t before = ::umask(027);
+  EXPECT_EQ(mode_after("shared", NewFileMode::kByUmask), 0640U);
+  EXPECT_EQ(mode_after("private", NewFileMode::kPrivate), 0600U);
+  ::umask(before);
+}
+
+// Needs the right to give files away.
+TEST_F(NewFileModes, KeepOwnerAndGroupOfAFileThatIsReplaced) {
+  static_cast<void>(mode_after("a", NewFileMode::kByUmask));
+  const auto path = folder_ / "a";
+  if (::chown(path.c_str(), 1234, 2345) != 0) GTEST_SKIP() << "only a superuser can give files away";
+  static_cast<void>(mode_after("a", NewFileMode::kByUmask));
+  struct stat status = {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 1234U);
+  EXPECT_EQ(status.st_gid, 2345U);
+}
+
 TEST_F(NewFiles, NeverReplaceWhatIsNoRegularFile) {
   const auto pipe = folder_ / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);

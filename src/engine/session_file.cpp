@@ -192,10 +192,17 @@ void read_cache(Reader& reader, const Header& header, int64_t n_kept, exec::KvCa
   }
 }
 
+// Conversations are nobody else's business.
+constexpr NewFileMode kMode = NewFileMode::kPrivate;
+
 }  // namespace
 
+void check_session_place(const std::filesystem::path& path) {
+  const NewFile given_up(path, kMode);
+}
+
 void save_session(const std::filesystem::path& path, const Session& session, std::string_view text) {
-  NewFile file(path);
+  NewFile file(path, kMode);
   RunningHash128 hasher;
   const auto write = [&](std::span<const std::byte> bytes) {
     hasher.add(bytes);

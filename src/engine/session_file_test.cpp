@@ -72,6 +72,28 @@ TEST(SessionFile, GivesTheNextTokenWithoutPrefillAndWithTheSameBits) {
   }
 }
 
+TEST(SessionFile, IsItsOwnersAloneUnlessItWasOpenBefore) {
+  const fs::path path = forge::test_file("session");
+  fs::remove(path);
+  const auto engine = load(small_options());
+  const Session session(*engine);
+  const auto mode = [&] { return static_cast<unsigned>(fs::status(path).permissions()); };
+  save_session(path, session, "private");
+  EXPECT_EQ(mode(), 0600U);
+  fs::permissions(path, fs::perms{0640});
+  save_session(path, session, "for a group");
+  EXPECT_EQ(mode(), 0640U);
+}
+
+TEST(SessionFile, APlaceIsCheckedWithoutWriting) {
+  const fs::path path = forge::test_file("session");
+  fs::remove(path);
+  check_session_place(path);
+  EXPECT_FALSE(fs::exists(path));
+  EXPECT_THROW(check_session_place(path / "below-nothing"), Error);
+  EXPECT_THROW(check_session_place(path.parent_path()), Error);
+}
+
 TEST(SessionFile, HoldsAnEmptySessionAndAnyText) {
   const fs::path path = forge::test_file("session");
   const auto engine = load(small_options());

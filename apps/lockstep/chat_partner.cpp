@@ -30,12 +30,18 @@ ChatAnswer ChatPartner::answer(chat::Conversation conversation, const AnswerWatc
   progress_.clear();
   AnswerWatcher watcher(tokenizer, answer.options.stop, [&](std::string_view text) {
     answer.text += text;
-    if (show) show(text);
+    if (!show || answer.not_shown) return;
+    try {
+      show(text);
+    } catch (const std::exception&) {
+      answer.not_shown = std::current_exception();
+    }
   });
   answer.generated =
       engine::generate(session_, *loaded_.engine, answer.next.prompt.ids, answer.options, [&](tokenizer::TokenId id) {
         progress_.clear();
-        return watcher.next(id);
+        const std::optional<engine::FinishReason> end = watcher.next(id);
+        return answer.not_shown ? std::optional(engine::FinishReason::kCancelled) : end;
       });
   watcher.finish();
   conversation.answer(answer.text);
@@ -57,6 +63,19 @@ ChatAnswer ChatPartner::answer_again(const AnswerWatcher::Show& show) {
 
 void ChatPartner::save(const std::filesystem::path& path) const {
   engine::save_session(path, session_, chat::json_line(conversation_.saved()));
+}
+
+void ChatPartner::save_and_tell(const ChatAnswer& answer, const std::string& session_file,
+                                const std::function<void()>& tell) const {
+  std::exception_ptr not_saved;
+  try {
+    if (!session_file.empty()) save(session_file);
+  } catch (const std::exception&) {
+    not_saved = std::current_exception();
+  }
+  if (answer.not_shown) std::rethrow_exception(answer.not_shown);
+  tell();
+  if (not_saved) std::rethrow_exception(not_saved);
 }
 
 void ChatPartner::load(const std::filesystem::path& path) {

@@ -2,7 +2,9 @@
 // conversation. It can be saved and taken up again with its cache. One thread; the loaded model must outlive it.
 #pragma once
 
+#include <exception>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "answer_watcher.h"
@@ -26,6 +28,7 @@ struct ChatAnswer {
   engine::GenerateOptions options;
   engine::Generated generated;
   std::string text;
+  std::exception_ptr not_shown;  // why the text could not be shown to its end, which ended the answer
 };
 
 class ChatPartner {
@@ -38,7 +41,8 @@ class ChatPartner {
   [[nodiscard]] const engine::Session& session() const noexcept { return session_; }
 
   // Asks `question`. When there is no answer (an error, Interrupted before the first token), the conversation is as it
-  // was. Errors: those of chat::next_prompt and engine::generate.
+  // was. When `show` throws, the answer ends there and joins the conversation as one does that a signal ends.
+  // Errors: those of chat::next_prompt and engine::generate.
   ChatAnswer ask(const std::string& question, const AnswerWatcher::Show& show);
   // Answers the last question anew. Error kBadRequest when there is none.
   ChatAnswer answer_again(const AnswerWatcher::Show& show);
@@ -49,6 +53,12 @@ class ChatPartner {
   // Conversation and cache as a file, and back. Errors: those of engine::save_session and load_session.
   void save(const std::filesystem::path& path) const;
   void load(const std::filesystem::path& path);
+
+  // After an answer: saves it, where `session_file` is not empty, then says about it what `tell` says. An answer that
+  // cannot be shown is saved all the same, and one that cannot be saved is told of. Errors: why it could not be shown,
+  // those of `tell`, those of save().
+  void save_and_tell(const ChatAnswer& answer, const std::string& session_file,
+                     const std::function<void()>& tell) const;
 
  private:
   ChatAnswer answer(chat::Conversation conversation, const AnswerWatcher::Show& show);

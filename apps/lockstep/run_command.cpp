@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "chat_partner.h"
 #include "commands.h"
+#include "engine/session_file.h"
 #include "exit_status.h"
 #include "generation_flags.h"
 #include "interrupt.h"
@@ -70,9 +71,10 @@ void take_up(ChatPartner& partner, const RunOptions& options) {
 int answer_for_people(ChatPartner& partner, const std::string& message, const RunOptions& options, Output& output) {
   RunScreen screen(output);
   const ChatAnswer answer = partner.ask(message, [&](std::string_view text) { screen.show(text); });
-  screen.end_text();
-  if (!options.session.empty()) partner.save(options.session);
-  screen.say_about(answer, partner.loaded().engine->ctx_size());
+  partner.save_and_tell(answer, options.session, [&] {
+    screen.end_text();
+    screen.say_about(answer, partner.loaded().engine->ctx_size());
+  });
   return signal_status();
 }
 
@@ -83,13 +85,14 @@ int answer_as_json(ChatPartner& partner, const std::string& message, const RunOp
     set_text(event, "delta", text);
     output.write_line(event);
   });
-  if (!options.session.empty()) partner.save(options.session);
-  Json done = {{"done", true}};
-  done.update(AnswerWriter(partner.loaded()).answer(answer.generated, answer.next.prompt.ids, answer.options));
-  done["n_reused"] = answer.generated.prompt.reused;
-  done["n_dropped_turns"] = answer.next.n_dropped;
-  output.write_line(done);
-  for (const std::string& warning : answer.next.prompt.warnings) print_warning(warning);
+  partner.save_and_tell(answer, options.session, [&] {
+    Json done = {{"done", true}};
+    done.update(AnswerWriter(partner.loaded()).answer(answer.generated, answer.next.prompt.ids, answer.options));
+    done["n_reused"] = answer.generated.prompt.reused;
+    done["n_dropped_turns"] = answer.next.n_dropped;
+    output.write_line(done);
+    for (const std::string& warning : answer.next.prompt.warnings) print_warning(warning);
+  });
   return signal_status();
 }
 
@@ -111,6 +114,7 @@ int run_run(RunOptions& options, Output& output) {
     if (has_prompt_source(options.prompt)) fail(ErrorCode::kBadRequest, "the prompt is empty");
     return kExitDone;  // the input has ended before it began
   }
+  if (!options.session.empty()) engine::check_session_place(options.session);
   const LoadedModel loaded = load_model(options.model);
   ChatPartner partner = make_partner(loaded, options, std::move(settings));
   take_up(partner, options);

@@ -25,7 +25,7 @@ class RunLoop {
       if (message->find_first_not_of(" \t\r\n") == message->npos) continue;
       if (serve(*message) == RunNext::kLeave) break;
     }
-    save(true);
+    save_at_the_end();
     return must_leave() ? signal_status() : status_;
   }
 
@@ -103,11 +103,13 @@ class RunLoop {
   template <typename Ask>
   void answer(const Ask& ask) {
     const ChatAnswer answer = ask([this](std::string_view text) { screen_.show(text); });
-    screen_.end_text();
-    if (interrupted()) heard_interrupt();
-    screen_.say_about(answer, partner_.loaded().engine->ctx_size());
     commands_.count(answer);
-    save(false);
+    answered_ = true;
+    partner_.save_and_tell(answer, session_file_, [&] {
+      screen_.end_text();
+      if (interrupted()) heard_interrupt();
+      screen_.say_about(answer, partner_.loaded().engine->ctx_size());
+    });
     partner_.prepare_next_turn();
   }
 
@@ -116,10 +118,10 @@ class RunLoop {
     given_up_ = true;
   }
 
-  void save(bool at_the_end) {
-    if (session_file_.empty() || (at_the_end && partner_.conversation().n_turns() == 0 && !saved_)) return;
+  // What commands have changed since the last answer. Where nothing was said, no file is made.
+  void save_at_the_end() {
+    if (session_file_.empty() || (partner_.conversation().n_turns() == 0 && !answered_)) return;
     partner_.save(session_file_);
-    saved_ = true;
   }
 
   ChatPartner& partner_;
@@ -128,7 +130,7 @@ class RunLoop {
   RunCommands commands_;
   LineEditor editor_;
   bool given_up_ = false;
-  bool saved_ = false;
+  bool answered_ = false;
   int status_ = kExitDone;
 };
 

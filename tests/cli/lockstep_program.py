@@ -45,6 +45,13 @@ def run(*arguments, stdin=b"", **options):
     return process
 
 
+def saved_messages(session_file):
+    """The conversation in a session file."""
+    content = session_file.read_bytes()
+    text = content[content.index(b'{"messages"'):]
+    return json.JSONDecoder().raw_decode(text.decode(errors="replace"))[0]["messages"]
+
+
 def ids_text(ids):
     return ",".join(map(str, ids))
 

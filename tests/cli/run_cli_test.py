@@ -6,9 +6,11 @@ import resource
 import signal
 
 import lockstep_program
-from lockstep_program import DONE, FAILED, INTERRUPTED, MODEL, MODELS, TIMEOUT_S, USAGE, ProgramTest, ids_text, run, start
+from lockstep_program import (DONE, FAILED, INTERRUPTED, MODEL, MODELS, TIMEOUT_S, USAGE, ProgramTest, ids_text, run,
+                              saved_messages, start)
 
 GREEDY = ("--temp", "0", "--ignore-eos", "--seed", "1")
+SLOW = ("--isa", "scalar", "--compute", "exact", "-t", "1")
 
 
 class RunTest(ProgramTest):
@@ -189,6 +191,49 @@ class Sessions(RunTest):
         self.assertIn(str(self.file).encode(), process.stderr_bytes)
         self.assertEqual(self.file.read_bytes(), saved)
         self.assertEqual(os.listdir(self.folder), ["session"])
+
+    def test_a_place_where_no_file_can_be_is_refused_before_anything_is_computed(self):
+        (self.folder / "file").write_bytes(b"")
+        (self.folder / "loop").symlink_to("loop")
+        for place in ("none/session", "file/session", "loop", "."):
+            for form in ((), ("--json",)):
+                with self.subTest(place=place, form=form):
+                    process = run("run", MODEL, "a", "-n", "4", *form, *GREEDY, "--session", f"{self.folder}/{place}")
+                    self.expect_error(process, FAILED, str(self.folder))
+                    self.assertNotIn(b"delta", process.stdout_bytes)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["file", "loop"])
+
+    def test_an_answer_that_cannot_be_saved_is_told_of_all_the_same(self):
+        def small_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+        wanted = self.events("a", "-n", "3")["ids"]
+        process = run("run", MODEL, "a", "--json", "-n", "3", *GREEDY, "--session", self.file, preexec_fn=small_files)
+        self.assertEqual(process.returncode, FAILED)
+        done, error = map(json.loads, process.stdout_bytes.splitlines()[-2:])
+        self.assertEqual((done["done"], done["ids"], error["error"]["code"]), (True, wanted, "io"))
+        self.assertFalse(self.file.exists())
+
+    def test_an_answer_that_cannot_be_shown_is_saved(self):
+        """The reader has gone away; the disk is full."""
+        for form in ((), ("--json",)):
+            for output in ("pipe", "/dev/full"):
+                with self.subTest(form=form, output=output):
+                    self.file.unlink(missing_ok=True)
+                    arguments = ("run", MODEL, self.QUESTIONS[0], *form, *GREEDY, *SLOW, "--session", self.file)
+                    if output == "pipe":
+                        process = start(*arguments)
+                        self.assertNotEqual(process.stdout.read(20), b"")
+                        process.stdout.close()
+                    else:
+                        with open(output, "wb") as full:
+                            process = start(*arguments, stdout=full)
+                    process.stdin.close()
+                    process.stderr.close()
+                    self.assertEqual(process.wait(TIMEOUT_S), FAILED)
+                    question, answer = saved_messages(self.file)
+                    self.assertEqual((question["role"], question["content"]), ("user", self.QUESTIONS[0]))
+                    self.assertNotEqual(answer["content"], "")
 
     def test_a_full_context_is_an_error_with_both_numbers_or_drops_whole_turns(self):
         for question in self.QUESTIONS[:3]:

@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """The conversation of `lockstep run`, typed into a terminal (tmux)."""
+import fcntl
+import os
+import pty
 import re
 import shlex
 import shutil
+import signal
 import subprocess
+import termios
 import time
 import unittest
 
 import lockstep_program
-from lockstep_program import MODEL, PROGRAM, ProgramTest, run
+from lockstep_program import FAILED, MODEL, PROGRAM, TIMEOUT_S, ProgramTest, run, saved_messages, start
 
 PATIENCE_S = 100
 GREEDY = ("--temp", "0", "--ignore-eos")
@@ -206,6 +211,42 @@ class Conversation(ProgramTest):
             terminal.press("C-d")
             self.leave(terminal)
             terminal.close()
+
+
+class ClosedTerminal(ProgramTest):
+    """The terminal's window is closed amid an answer: writing fails from then on."""
+
+    QUESTION = "What is a river?"
+
+    def closed_in_an_answer(self, session_file, hangup):
+        """The exit status; `hangup` is what SIGHUP does."""
+        def take_terminal():
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+            signal.signal(signal.SIGHUP, hangup)
+
+        window, terminal = pty.openpty()
+        process = start("run", MODEL, *GREEDY, *SLOW, "--session", session_file, stdin=terminal, stdout=terminal, stderr=terminal,
+                        start_new_session=True, preexec_fn=take_terminal)
+        os.close(terminal)
+        self.read_until(window, rb">>> $")
+        os.write(window, self.QUESTION.encode() + b"\n")
+        self.read_until(window, rb"river\?\r\n.{20}")
+        os.close(window)
+        return process.wait(TIMEOUT_S)
+
+    def read_until(self, window, pattern):
+        text = b""
+        while not re.search(pattern, re.sub(rb"\x1b\[[\d;?]*[a-zA-Z]", b"", text), re.DOTALL):
+            text += os.read(window, 4096)
+
+    def test_the_question_and_the_answer_so_far_are_saved(self):
+        for hangup, status in ((signal.SIG_DFL, 128 + signal.SIGHUP), (signal.SIG_IGN, FAILED)):
+            with self.subTest(hangup=hangup):
+                file = self.temporary_folder() / "session"
+                self.assertEqual(self.closed_in_an_answer(file, hangup), status)
+                question, answer = saved_messages(file)
+                self.assertEqual((question["role"], question["content"]), ("user", self.QUESTION))
+                self.assertNotEqual(answer["content"], "")
 
 
 if __name__ == "__main__":

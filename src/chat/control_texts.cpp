@@ -1,7 +1,6 @@
 #include "chat/control_texts.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace lockstep::chat {
 namespace {
@@ -51,7 +50,7 @@ std::vector<bool> ControlTexts::cover(std::string_view text) const {
   for (size_t at = 0; at < lower.size(); ++at) {
     if (!first_[static_cast<unsigned char>(lower[at])]) continue;
     for (const size_t size : sizes_) {
-      if (size > lower.size() - at || !folded_.contains(lower.substr(at, size))) continue;
+      if (size > lower.size() - at || !folded_.contains(std::string_view(lower).substr(at, size))) continue;
       std::fill_n(covered.begin() + static_cast<std::ptrdiff_t>(at), size, true);
       break;  // shorter ones from here are inside
     }

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <bitset>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "tokenizer/tokenizer.h"
 
 namespace lockstep::chat {
@@ -34,9 +36,10 @@ class ControlTexts {
  private:
   void add(const std::string& text);
 
-  std::unordered_set<std::string> exact_;
-  std::unordered_set<std::string> folded_;  // in lower case
-  std::vector<size_t> sizes_;               // of them, descending
+  using Texts = std::unordered_set<std::string, TextHash, std::equal_to<>>;
+  Texts exact_;
+  Texts folded_;               // in lower case
+  std::vector<size_t> sizes_;  // of them, descending
   std::bitset<256> first_, edge_, used_;
   std::string joined_;  // all of folded_, each on a line of its own
 };

@@ -2,10 +2,13 @@
 // stay readable makes the template take the same ways. Immutable; safe from several threads.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
+
+#include "base/keyed_hash.h"
 
 namespace lockstep::chat {
 
@@ -14,7 +17,7 @@ class TemplateWords {
   explicit TemplateWords(std::string_view source);
 
   // True when the whole text is a literal or a word of the template: a role, a type, a key that it asks for.
-  [[nodiscard]] bool contains(std::string_view text) const { return words_.contains(std::string(text)); }
+  [[nodiscard]] bool contains(std::string_view text) const { return words_.contains(text); }
 
   // Where literals of more than one byte stand in `text`: one flag a byte.
   [[nodiscard]] std::vector<bool> cover(std::string_view text) const;
@@ -23,7 +26,7 @@ class TemplateWords {
   void read_tag(std::string_view source, size_t& at);
   void add_literal(std::string literal);
 
-  std::unordered_set<std::string> words_;
+  std::unordered_set<std::string, TextHash, std::equal_to<>> words_;
   std::vector<std::string> literals_;
 };
 

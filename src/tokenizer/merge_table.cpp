@@ -60,9 +60,8 @@ MergeTable::MergeTable(size_t max_merges) : slots_(std::bit_ceil(2 * max_merges 
   shift_ = 64u - static_cast<unsigned>(std::countr_zero(slots_.size()));
 }
 
-// Fibonacci hashing: the upper bits of a product with 2^64 divided by the golden ratio.
 size_t MergeTable::slot_of(uint64_t pair) const {
-  size_t at = static_cast<size_t>(((pair ^ (pair >> 32)) * 0x9e3779b97f4a7c15u) >> shift_);
+  size_t at = static_cast<size_t>(hash_(pair) >> shift_);
   while (slots_[at].pair != kEmpty && slots_[at].pair != pair) at = (at + 1) & (slots_.size() - 1);
   return at;
 }

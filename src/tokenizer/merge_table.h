@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "gguf/metadata.h"
 #include "tokenizer/vocab.h"
 
@@ -35,7 +36,8 @@ class MergeTable {
     Merge merge;
   };
   static constexpr uint64_t kEmpty = ~uint64_t{0};  // ids are not negative, so no pair looks like this
-  std::vector<Slot> slots_;                         // open addressing, at most half full
+  NumberHash hash_;
+  std::vector<Slot> slots_;  // open addressing, at most half full
   unsigned shift_;
 };
 

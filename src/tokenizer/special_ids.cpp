@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/keyed_hash.h"
 
 namespace lockstep::tokenizer {
 namespace {
@@ -124,7 +125,7 @@ class Roles {
     return text.size() >= 4 && text.size() <= 40 && (text.back() == '>' || text.back() == ']' || text.back() == '[');
   }
 
-  std::unordered_map<std::string_view, TokenId> by_text_;
+  std::unordered_map<std::string_view, TokenId, TextHash> by_text_;
   std::vector<Token>& tokens_;
   std::vector<std::string>& warnings_;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 
 namespace lockstep::tokenizer {
 
@@ -11,7 +10,7 @@ TextIndex::TextIndex(size_t max_keys) : slots_(std::bit_ceil(max_keys + max_keys
 
 size_t TextIndex::slot_of(std::string_view key) const {
   const size_t mask = slots_.size() - 1;
-  size_t at = std::hash<std::string_view>{}(key)&mask;
+  size_t at = hash_(key) & mask;
   while (slots_[at].id >= 0 && slots_[at].key != key) at = (at + 1) & mask;
   return at;
 }

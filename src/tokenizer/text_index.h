@@ -1,12 +1,13 @@
 // A hash table from byte strings to token ids, made for one big build and many short look-ups (a vocabulary of 262,144
-// tokens fills in a few milliseconds). Keys are views: their bytes must outlive the table. Safe to read from several
-// threads.
+// tokens fills in a few milliseconds, whatever its texts are). Keys are views: their bytes must outlive the table. Safe
+// to read from several threads.
 #pragma once
 
 #include <cstddef>
 #include <string_view>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "tokenizer/token_types.h"
 
 namespace lockstep::tokenizer {
@@ -31,6 +32,7 @@ class TextIndex {
   };
   [[nodiscard]] size_t slot_of(std::string_view key) const;
 
+  TextHash hash_;
   std::vector<Slot> slots_;
   size_t n_keys_ = 0;
   size_t max_keys_;

@@ -190,17 +190,5 @@ TEST(ByteAlphabet, SpellsEveryByteOnce) {
   EXPECT_FALSE(append_alphabet_bytes("\xff", bytes));
 }
 
-TEST(TextIndex, KeepsTheFirstIdOfAKey) {
-  TextIndex index(2);
-  EXPECT_TRUE(index.insert("abc", 7));
-  EXPECT_FALSE(index.insert("abc", 8));
-  EXPECT_TRUE(index.insert("", 9));
-  EXPECT_FALSE(index.insert("full", 10));
-  EXPECT_EQ(index.find("abc"), 7);
-  EXPECT_EQ(index.find(""), 9);
-  EXPECT_EQ(index.find("ab"), -1);
-  EXPECT_EQ(index.longest_key(), 3u);
-}
-
 }  // namespace
 }  // namespace lockstep::tokenizer

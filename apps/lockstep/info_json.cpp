@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "chat/json_fields.h"
 #include "info.h"
 #include "model_memory.h"
 
@@ -15,13 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMostItems = 16;
-
-// Appends without looking whether the key is there: an ordered_json object searches all its keys at each insertion, and
-// a file may have a million.
-void append(Json& object, const std::string& key, Json value) {
-  using Object = Json::object_t;
-  object.get_ref<Object&>().Object::Container::emplace_back(key, std::move(value));
-}
 
 template <typename T>
 Json scalar(const T& value) {
@@ -109,12 +103,11 @@ Json shards_json(const gguf::ModelFile& model) {
 }  // namespace
 
 Json info_json(const gguf::ModelFile& model, bool full) {
-  Json metadata = Json::object();
-  Json types = Json::object();
+  chat::JsonFields metadata, types;  // a file may have a million
   for (const gguf::Metadata::Entry& entry : model.metadata().entries()) {
     const std::string key = utf8_sanitize(entry.key);
-    append(metadata, key, value_json(entry.value, full));
-    append(types, key, gguf::type_name(entry.value));
+    metadata.add(key, value_json(entry.value, full));
+    types.add(key, gguf::type_name(entry.value));
   }
   const bool split = model.n_shards() > 1;
   Json tensors = Json::array();
@@ -123,8 +116,8 @@ Json info_json(const gguf::ModelFile& model, bool full) {
 
   Json result = {{"version", model.version()}, {"endian", "little"}, {"data_start", model.data_start()}};
   if (split) result["shards"] = shards_json(model);
-  result["metadata"] = std::move(metadata);
-  result["types"] = std::move(types);
+  result["metadata"] = metadata.take();
+  result["types"] = types.take();
   result["tensors"] = std::move(tensors);
   result["totals"] = {{"tensors", model.tensors().size()},
                       {"parameters", memory.n_parameters},

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <limits>
 
 #include "base/error.h"
@@ -31,6 +32,29 @@ TEST(JsonText, AFieldThatIsThereTwiceIsRefusedByName) {
     }
   }
   EXPECT_EQ(parse_json(R"([{"a":{"a":[{"a":1},{"a":1}]},"b":1},{"a":1}])").size(), 2u);
+}
+
+TEST(JsonText, ManyFieldsAreReadInLinearTime) {
+  constexpr size_t kFields = 200000;    // a minute where each is compared with all before it
+  constexpr double kLinearSeconds = 5;  // of processor time
+  std::string text = "{";
+  for (size_t i = 0; i < kFields; ++i) text += "\"" + std::to_string(i) + "\":" + std::to_string(i) + ",";
+  const std::clock_t start = std::clock();
+  const Json json = parse_json(text + "\"last\":{}}");
+  EXPECT_THROW(static_cast<void>(parse_json(text + "\"0\":{}}")), Error);
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, kLinearSeconds);
+  EXPECT_EQ(json.size(), kFields + 1);
+  EXPECT_EQ(json.items().begin().key(), "0");
+  EXPECT_EQ(json.back(), Json::object());
+}
+
+TEST(JsonText, WhatIsReadIsWhatTheLibraryReads) {
+  for (const char* text :
+       {R"({"b":{"x":[1,-2,3.5,1e300,18446744073709551615],"a":{}},"a":[[],[{"":null}],true,false,"\u00e9\n"]})", "7",
+        "\"text\"", "null", " [ ] "}) {
+    EXPECT_EQ(dump_line(parse_json(text)), dump_line(Json::parse(text)));
+    EXPECT_EQ(parse_json(text), Json::parse(text));
+  }
 }
 
 TEST(JsonText, ASyntaxErrorIsOneLine) {

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "chat/json_fields.h"
 #include "commands.h"
 #include "exit_status.h"
 #include "json_text.h"
@@ -47,13 +48,12 @@ bool has_tools(const Json& input) {
 
 // Takes the special tokens that the input names out of it: with them the caller overrides those of the file.
 Json take_token_variables(Json& input) {
-  Json variables = Json::object();
-  if (!input.is_object()) return variables;
-  for (const auto& field : input.items()) {
-    if (field.key().ends_with("_token")) variables[field.key()] = field.value();
-  }
-  for (const auto& variable : variables.items()) input.erase(variable.key());
-  return variables;
+  chat::JsonFields variables, others;
+  if (!input.is_object()) return variables.take();
+  for (const auto& field : input.items())
+    (field.key().ends_with("_token") ? variables : others).add(field.key(), std::move(field.value()));
+  input = others.take();
+  return variables.take();
 }
 
 // One answer of the command: `text`, and with a model `ids` and `warnings`.
@@ -67,8 +67,7 @@ class Renderer {
 
   [[nodiscard]] Json answer(Json input, const std::string& template_file) const {
     if (!tokenizer_) return {{"text", text_of(input, template_file)}};
-    Json variables = take_token_variables(input);
-    variables.update(variables_);
+    Json variables = chat::updated(take_token_variables(input), variables_);
     chat::ChatTemplate chat_template = template_file.empty() ? chosen_template(options_, *tokenizer_, has_tools(input))
                                                              : template_from_file(template_file);
     const chat::PromptBuilder builder(*tokenizer_, std::move(chat_template), std::move(variables));
@@ -80,7 +79,7 @@ class Renderer {
   // Without a model there are no special tokens but those that the input names.
   [[nodiscard]] std::string text_of(Json input, const std::string& template_file) const {
     chat::check_conversation(input);
-    input.update(variables_);
+    input = chat::updated(std::move(input), variables_);
     const std::string& file = template_file.empty() ? options_.file : template_file;
     if (file.empty()) fail(ErrorCode::kBadRequest, "template_file is missing");
     return chat::render_adapted(template_from_file(file), input, now_).text;

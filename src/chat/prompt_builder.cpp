@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "chat/json_fields.h"
 
 namespace lockstep::chat {
 namespace {
@@ -107,16 +108,12 @@ Json special_token_variables(const Tokenizer& tokenizer) {
 PromptBuilder::PromptBuilder(const Tokenizer& tokenizer, ChatTemplate chat_template, Json variables)
     : tokenizer_(tokenizer),
       template_(std::move(chat_template)),
-      variables_(special_token_variables(tokenizer)),
+      variables_(updated(special_token_variables(tokenizer), variables)),
       controls_(tokenizer),
-      words_(template_.source()) {
-  variables_.update(variables);
-}
+      words_(template_.source()) {}
 
 Json PromptBuilder::with_variables(const Json& conversation) const {
-  Json result = conversation;
-  result.update(variables_);
-  return result;
+  return updated(conversation, variables_);
 }
 
 // The rendering `plain` with what the template wrote told from what it was given.
@@ -168,7 +165,7 @@ Prompt PromptBuilder::build(const Json& conversation, std::string_view now) cons
 Prompt PromptBuilder::build(const Json& conversation, std::string_view now, tokenizer::FragmentMemory& memory) const {
   check_conversation(conversation);
   Rendering plain = render_adapted(template_, with_variables(conversation), now);
-  for (const auto& variable : variables_.items()) plain.variables.erase(variable.key());
+  plain.variables = without(std::move(plain.variables), variables_);
   const TrustedText text = trusted_text(plain, now);
   Prompt prompt;
   prompt.text = text.text;

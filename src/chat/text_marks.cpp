@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "chat/json_fields.h"
 
 namespace lockstep::chat {
 namespace {
@@ -107,9 +108,10 @@ Json TextMarks::marked_value(const Json& value, MarkLevel level) {
     return result;
   }
   if (!value.is_object()) return value;
-  Json result = Json::object();
-  for (const auto& field : value.items()) result[marked_text(field.key(), level)] = marked_value(field.value(), level);
-  return result;
+  JsonFields result;
+  for (const auto& field : value.items())
+    result.add(marked_text(field.key(), level), marked_value(field.value(), level));
+  return result.take();
 }
 
 Json TextMarks::marked_message(const Json& message, MarkLevel level) {
@@ -120,17 +122,17 @@ Json TextMarks::marked_message(const Json& message, MarkLevel level) {
 }
 
 Json TextMarks::marked(const Json& conversation, MarkLevel level) {
-  Json result = Json::object();
+  JsonFields result;
   for (const auto& field : conversation.items()) {
-    Json& target = result[field.key()];
     if (field.key() != "messages") {
-      target = marked_value(field.value(), level);
+      result.add(field.key(), marked_value(field.value(), level));
       continue;
     }
-    target = Json::array();
-    for (const Json& message : field.value()) target.push_back(marked_message(message, level));
+    Json messages = Json::array();
+    for (const Json& message : field.value()) messages.push_back(marked_message(message, level));
+    result.add(field.key(), std::move(messages));
   }
-  return result;
+  return result.take();
 }
 
 TrustedText TextMarks::restored(std::string_view rendered, std::string_view plain, bool& same) const {

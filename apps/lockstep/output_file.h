@@ -25,6 +25,12 @@ class OutputFile {
   // After the last write: the file is complete. Without it, it is as it was.
   void commit();
 
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  // Whether one of both would replace the other. Pipes and devices take the bytes of both.
+  [[nodiscard]] bool has_place_of(const OutputFile& other) const {
+    return file_ && other.file_ && file_->has_place_of(*other.file_);
+  }
+
  private:
   struct Closer {
     void operator()(std::FILE* file) const noexcept { std::fclose(file); }

@@ -74,7 +74,7 @@ struct Verdict {
     const std::string sets = recorded.isa == here.isa ? "nothing in the receipts differs"
                                                       : fmt::format("only the kernel set differs, {}, here {}",
                                                                     printable(recorded.isa), here.isa);
-    return sets + ": a fault of this machine or of lockstep, see lockstep verify --self";
+    return sets + ": an edited recording, or a fault of this machine or of lockstep, see lockstep verify --self";
   }
   [[nodiscard]] std::string joined() const {
     std::string text;

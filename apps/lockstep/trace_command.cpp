@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 
 #include "base/error.h"
@@ -74,6 +75,15 @@ void keep_tensors(const std::vector<std::string>& wanted, verify::Trace& trace, 
   }
 }
 
+void refuse_one_file_twice(const std::deque<OutputFile>& files) {
+  for (auto file = files.begin(); file != files.end(); ++file) {
+    if (std::any_of(files.begin(), file, [&](const OutputFile& earlier) { return file->has_place_of(earlier); })) {
+      fail(ErrorCode::kUsage, "{}: to be written twice by --logits or --tensor, expected a file for each",
+           printable(file->path(), 200));
+    }
+  }
+}
+
 int run_trace(TraceOptions& options, Output& output) {
   settle_model_argument(options.model, options.prompt.positional);
   check_prompt_source(options.prompt);
@@ -82,6 +92,7 @@ int run_trace(TraceOptions& options, Output& output) {
   std::deque<OutputFile> files;
   keep_tensors(options.tensors, trace, files);
   OutputFile* const logits_file = options.logits_file.empty() ? nullptr : &files.emplace_back(options.logits_file);
+  refuse_one_file_twice(files);
   LoadedModel loaded = load_model(options.model);
   const tokenizer::Tokenizer& tokenizer = loaded.engine->tokenizer();
   const std::vector<tokenizer::TokenId> ids = encode_prompt(prompt, tokenizer);

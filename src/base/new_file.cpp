@@ -122,6 +122,11 @@ void NewFile::give_name() {
   has_name_ = true;
 }
 
+bool NewFile::has_place_of(const NewFile& other) const {
+  std::error_code ignored;
+  return path_.filename() == other.path_.filename() && std::filesystem::equivalent(folder(), other.folder(), ignored);
+}
+
 std::filesystem::path NewFile::folder() const {
   return path_.has_parent_path() ? path_.parent_path() : ".";
 }

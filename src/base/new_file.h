@@ -33,8 +33,8 @@ class NewFile {
   // The file is complete: onto the disk and to its place. Once.
   void commit();
 
-  // Where it is to stand, links followed.
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  // Whether both are to stand in one place, whatever they were called: the second would replace the first.
+  [[nodiscard]] bool has_place_of(const NewFile& other) const;
 
  private:
   [[noreturn]] void fail_with(int system_error) const;

@@ -109,6 +109,16 @@ TEST_F(NewFiles, NeverReplaceLinksThatLeadNowhere) {
   EXPECT_EQ(n_entries(), 4);
 }
 
+TEST_F(NewFiles, KnowTheirPlaceByEveryName) {
+  std::filesystem::create_symlink("a", folder_ / "link");
+  std::filesystem::create_directory_symlink(".", folder_ / "here");
+  const NewFile file(folder_ / "a");
+  for (const char* name : {"a", "./a", "link", "here/a", "here/link"})
+    EXPECT_TRUE(file.has_place_of(NewFile(folder_ / name))) << name;
+  EXPECT_FALSE(file.has_place_of(NewFile(folder_ / "b")));
+  EXPECT_FALSE(file.has_place_of(NewFile(folder_ / ".." / "a")));
+}
+
 class NewFileModes : public NewFiles {
  protected:
   // The mode of a file that has been written.

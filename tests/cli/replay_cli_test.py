@@ -50,6 +50,7 @@ class Replay(ProgramTest):
             verdict = self.replay(recorded, changed, status=FAILED)[1]
             self.assertEqual((verdict["identical"], verdict["position"]), (False, position))
             self.assertIn("nothing in the receipts differs", verdict["why"])
+            self.assertIn("an edited recording", verdict["why"])
         for n in (0, 3):
             shorter = {**recorded, "ids": recorded["ids"][:n]}
             self.assertEqual(self.replay(shorter, status=FAILED)[0]["position"], n)

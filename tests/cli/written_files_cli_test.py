@@ -34,6 +34,8 @@ def refusals(path):
         "no such model": (FAILED, ["trace", "/no/such/model", "a", "--logits", path]),
         "another file cannot be": (FAILED, ["trace", MODEL, "a", "--logits", path, "--tensor", "result_output=/no/such/x"]),
         "no such tensor": (FAILED, ["trace", MODEL, "a", "--logits", path, "--tensor", f"no-such-tensor={path}2"]),
+        "one file twice": (USAGE, ["trace", "/no/such/model", "a", "--logits", path, "--tensor", f"result_output={path.parent}/./results"]),
+        "one for two tensors": (USAGE, ["trace", "/no/such/model", "a", "--tensor", f"embd={path}", "--tensor", f"result_output={path}"]),
         "no such format": (USAGE, ["roofline", "--format", "Q9_9", "--csv", path]),
         "a text too short": (FAILED, ["perplexity", MODEL, "-p", "a", "--save-base", path]),
     }

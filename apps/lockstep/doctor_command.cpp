@@ -9,6 +9,7 @@
 #include "doctor_machine.h"
 #include "exit_status.h"
 #include "gguf/model_file.h"
+#include "gguf/named_errors.h"
 #include "json_text.h"
 #include "kernels/kernel_check.h"
 #include "kernels/select.h"
@@ -61,8 +62,9 @@ struct Report {
 };
 
 kernels::StartCheck test_model(const ModelOptions& options) {
-  return model::check_kernels(gguf::ModelFile::open(model_path(options)), kernels::select_table(options.isa),
-                              kernels::CacheType::kF16);
+  const gguf::ModelFile file = gguf::ModelFile::open(model_path(options));
+  const kernels::KernelTable& table = kernels::select_table(options.isa);
+  return gguf::naming(file, [&] { return model::check_kernels(file, table, kernels::CacheType::kF16); });
 }
 
 SelfTests test_tables() {

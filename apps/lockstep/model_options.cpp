@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "gguf/named_errors.h"
 #include "interrupt.h"
 #include "kernels/select.h"
 #include "messages.h"
@@ -101,7 +102,8 @@ std::filesystem::path model_path(const ModelOptions& options) {
 }
 
 tokenizer::Tokenizer load_tokenizer(const ModelOptions& options) {
-  return tokenizer::Tokenizer::load(gguf::ModelFile::open(model_path(options)).metadata());
+  const gguf::ModelFile file = gguf::ModelFile::open(model_path(options));
+  return gguf::naming(file, [&] { return tokenizer::Tokenizer::load(file.metadata()); });
 }
 
 void print_warnings(const tokenizer::Tokenizer& tokenizer) {

@@ -56,7 +56,7 @@ std::optional<std::string> one_message(const RunOptions& options) {
 
 ChatPartner make_partner(const LoadedModel& loaded, const RunOptions& options, ChatSettings settings) {
   const auto& tokenizer = loaded.engine->tokenizer();
-  chat::PromptBuilder builder(tokenizer, chosen_template(options.chat_template, tokenizer, false),
+  chat::PromptBuilder builder(tokenizer, chosen_template(options.chat_template, tokenizer, loaded.path, false),
                               template_variables(options.chat_template));
   return {loaded, std::move(builder), std::move(settings)};
 }

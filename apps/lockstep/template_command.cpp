@@ -59,17 +59,20 @@ Json take_token_variables(Json& input) {
 // One answer of the command: `text`, and with a model `ids` and `warnings`.
 class Renderer {
  public:
-  Renderer(const TemplateOptions& options, const std::optional<Tokenizer>& tokenizer)
+  // `model` is the file that the tokenizer is of.
+  Renderer(const TemplateOptions& options, const std::optional<Tokenizer>& tokenizer, std::filesystem::path model)
       : options_(options),
         tokenizer_(tokenizer),
+        model_(std::move(model)),
         now_(template_time(options)),
         variables_(template_variables(options)) {}
 
   [[nodiscard]] Json answer(Json input, const std::string& template_file) const {
     if (!tokenizer_) return {{"text", text_of(input, template_file)}};
     Json variables = chat::updated(take_token_variables(input), variables_);
-    chat::ChatTemplate chat_template = template_file.empty() ? chosen_template(options_, *tokenizer_, has_tools(input))
-                                                             : template_from_file(template_file);
+    chat::ChatTemplate chat_template = template_file.empty()
+                                           ? chosen_template(options_, *tokenizer_, model_, has_tools(input))
+                                           : template_from_file(template_file);
     const chat::PromptBuilder builder(*tokenizer_, std::move(chat_template), std::move(variables));
     const chat::Prompt prompt = builder.build(input, now_);
     return {{"text", prompt.text}, {"ids", prompt.ids}, {"warnings", prompt.warnings}};
@@ -87,6 +90,7 @@ class Renderer {
 
   const TemplateOptions& options_;
   const std::optional<Tokenizer>& tokenizer_;
+  std::filesystem::path model_;
   std::string now_;
   Json variables_;
 };
@@ -122,8 +126,12 @@ int run_template(TemplateCommandOptions& options, Output& output) {
   if (options.model.positional || !options.model.flag.empty()) settle_model_argument(options.model);
   check_options(options);
   std::optional<Tokenizer> tokenizer;
-  if (options.model.positional) tokenizer.emplace(load_tokenizer(options.model));
-  const Renderer renderer(options.chat_template, tokenizer);
+  std::filesystem::path model;
+  if (options.model.positional) {
+    model = model_path(options.model);
+    tokenizer.emplace(load_tokenizer(options.model));
+  }
+  const Renderer renderer(options.chat_template, tokenizer, std::move(model));
   if (options.from_stdin_jsonl) {
     return serve_lines(output, [&](std::string_view line) { return answer_line(renderer, line); });
   }

@@ -36,13 +36,13 @@ chat::Json template_variables(const TemplateOptions& options) {
 }
 
 chat::ChatTemplate template_from_file(const std::string& path) {
-  return chat::ChatTemplate(read_text_file(path));
+  return chat::ChatTemplate(read_text_file(path), path);
 }
 
 chat::ChatTemplate chosen_template(const TemplateOptions& options, const tokenizer::Tokenizer& tokenizer,
-                                   bool with_tools) {
+                                   const std::filesystem::path& model, bool with_tools) {
   if (!options.file.empty()) return template_from_file(options.file);
-  return chat::template_of_file(tokenizer, options.name, with_tools);
+  return chat::template_of_file(tokenizer, options.name, with_tools, model.native());
 }
 
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -26,8 +27,8 @@ void add_template_options(CLI::App& command, TemplateOptions& options);
 
 [[nodiscard]] chat::ChatTemplate template_from_file(const std::string& path);
 
-// --chat-template-file, else the model's own.
+// --chat-template-file, else the own one of the model in the file `model`.
 [[nodiscard]] chat::ChatTemplate chosen_template(const TemplateOptions& options, const tokenizer::Tokenizer& tokenizer,
-                                                 bool with_tools);
+                                                 const std::filesystem::path& model, bool with_tools);
 
 }  // namespace lockstep

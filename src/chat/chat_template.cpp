@@ -24,6 +24,7 @@ namespace lockstep::chat {
 namespace {
 
 constexpr size_t kLongestMessage = 1000;
+constexpr size_t kLongestOrigin = 200;
 constexpr std::string_view kTimeForm = "0000-00-00T00:00:00";
 
 // The numbers of `Status` in rust/chat_template/src/render.rs.
@@ -33,20 +34,23 @@ LockstepBytes bytes_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-[[noreturn]] void report(int32_t status, std::string_view message) {
-  const std::string text = printable(message, kLongestMessage);
+std::string_view verdict(int32_t status) {
   switch (status) {
     case kRefused:
-      fail(ErrorCode::kTemplate, "the chat template refuses the conversation: {}", text);
+      return "refuses the conversation";
     case kMalformed:
-      fail(ErrorCode::kTemplate, "the chat template is malformed: {}", text);
+      return "is malformed";
     case kOverBudget:
-      fail(ErrorCode::kTemplate, "the chat template was stopped: {}", text);
-    case kBadInput:
-      fail(ErrorCode::kBadRequest, "input of the chat template: {}", text);
+      return "was stopped";
     default:
-      fail(ErrorCode::kTemplate, "the chat template failed: {}", text);
+      return "failed";
   }
+}
+
+[[noreturn]] void report(int32_t status, std::string_view origin, std::string_view message) {
+  const std::string text = printable(message, kLongestMessage);
+  if (status == kBadInput) fail(ErrorCode::kBadRequest, "input of the chat template: {}", text);
+  fail(ErrorCode::kTemplate, "{}the chat template {}: {}", origin, verdict(status), text);
 }
 
 // What the other side of the bridge gave, to be given back.
@@ -61,14 +65,20 @@ struct Result {
 
 }  // namespace
 
-ChatTemplate::ChatTemplate(std::string source)
-    : source_(std::move(source)), template_(lockstep_template_create(bytes_of(source_)), lockstep_template_destroy) {}
+std::string error_start(std::string_view origin) {
+  return origin.empty() ? "" : printable(origin, kLongestOrigin) + ": ";
+}
+
+ChatTemplate::ChatTemplate(std::string source, std::string_view origin)
+    : source_(std::move(source)),
+      origin_(error_start(origin)),
+      template_(lockstep_template_create(bytes_of(source_)), lockstep_template_destroy) {}
 
 std::string ChatTemplate::render(std::string_view variables, std::string_view now) const {
   Result result;
   const int32_t status = lockstep_template_render(template_.get(), bytes_of(variables), bytes_of(now), &result.bytes);
   const std::string text(reinterpret_cast<const char*>(result.bytes.data), result.bytes.size);
-  if (status != kRendered) report(status, text);
+  if (status != kRendered) report(status, origin_, text);
   return text;
 }
 

@@ -14,8 +14,8 @@ namespace lockstep::chat {
 
 class ChatTemplate {
  public:
-  // What is wrong with `source` is an error of render().
-  explicit ChatTemplate(std::string source);
+  // What is wrong with `source` is an error of render(), which names `origin`, the file that it is from, where given.
+  explicit ChatTemplate(std::string source, std::string_view origin = {});
 
   // `variables` is a JSON object; `now`, the time for strftime_now, is YYYY-MM-DDTHH:MM:SS.
   // Errors: kTemplate with the template's own message where it raised one, else with what is wrong and the line;
@@ -26,8 +26,12 @@ class ChatTemplate {
 
  private:
   std::string source_;
+  std::string origin_;  // as errors begin
   std::shared_ptr<const LockstepTemplate> template_;
 };
+
+// How an error about a template of the file `origin` begins; nothing where it is not known.
+[[nodiscard]] std::string error_start(std::string_view origin);
 
 // The local time as render() takes it.
 [[nodiscard]] std::string local_time_now();

@@ -76,21 +76,23 @@ std::string names_of(const std::vector<tokenizer::ChatTemplateText>& templates) 
 
 }  // namespace
 
-ChatTemplate template_of_file(const Tokenizer& tokenizer, std::string_view name, bool with_tools) {
+ChatTemplate template_of_file(const Tokenizer& tokenizer, std::string_view name, bool with_tools,
+                              std::string_view origin) {
   const auto& templates = tokenizer.chat_templates();
   const auto find = [&](std::string_view wanted) {
     return std::find_if(templates.begin(), templates.end(), [&](const auto& text) { return text.name == wanted; });
   };
   if (templates.empty()) {
     fail(ErrorCode::kNotFound,
-         "the model file has no chat template, and none is guessed: give one with --chat-template-file FILE, or "
-         "continue a text with lockstep complete, which needs none");
+         "{}the model file has no chat template, and none is guessed: give one with --chat-template-file FILE, or "
+         "continue a text with lockstep complete, which needs none",
+         error_start(origin));
   }
   auto found = name.empty() && with_tools ? find("tool_use") : find(name);
   if (name.empty() && found == templates.end()) found = find("default");
-  if (found != templates.end()) return ChatTemplate(found->source);
-  fail(ErrorCode::kNotFound, "the model file has no chat template {}: choose by --chat-template one of {}",
-       name.empty() ? "of its own by default" : printable(name), names_of(templates));
+  if (found != templates.end()) return ChatTemplate(found->source, origin);
+  fail(ErrorCode::kNotFound, "{}the model file has no chat template {}: choose by --chat-template one of {}",
+       error_start(origin), name.empty() ? "of its own by default" : printable(name), names_of(templates));
 }
 
 Json special_token_variables(const Tokenizer& tokenizer) {

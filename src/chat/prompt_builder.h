@@ -24,9 +24,9 @@ struct Prompt {
 };
 
 // The template of the file that is called `name`; without a name tool_use when there are tools, else default.
-// Error kNotFound, naming the ways out, when there is none.
+// Error kNotFound, naming the file `origin` where given and the ways out, when there is none.
 [[nodiscard]] ChatTemplate template_of_file(const tokenizer::Tokenizer& tokenizer, std::string_view name,
-                                            bool with_tools);
+                                            bool with_tools, std::string_view origin = {});
 
 // bos_token, eos_token, unk_token and pad_token, as far as the file has them.
 [[nodiscard]] Json special_token_variables(const tokenizer::Tokenizer& tokenizer);

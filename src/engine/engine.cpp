@@ -4,6 +4,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "gguf/named_errors.h"
 #include "model/forward.h"
 #include "model/head.h"
 #include "sampling/sampler.h"
@@ -43,7 +44,7 @@ std::unique_ptr<Engine> Engine::load(const std::filesystem::path& path, const En
 }
 
 std::unique_ptr<Engine> Engine::load(const gguf::ModelFile& file, const EngineOptions& options) {
-  return std::unique_ptr<Engine>(new Engine(file, options));
+  return gguf::naming(file, [&] { return std::unique_ptr<Engine>(new Engine(file, options)); });
 }
 
 Engine::Engine(const gguf::ModelFile& file, const EngineOptions& options)

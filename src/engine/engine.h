@@ -37,7 +37,7 @@ class Engine {
  public:
   static constexpr int64_t kMaxBatch = int64_t{1} << 16;
 
-  // Errors name the option, key or tensor. The file is not needed afterwards.
+  // Errors name the option, or the file and its key or tensor. The file is not needed afterwards.
   static std::unique_ptr<Engine> load(const std::filesystem::path& path, const EngineOptions& options);
   static std::unique_ptr<Engine> load(const gguf::ModelFile& file, const EngineOptions& options);
 

@@ -22,9 +22,9 @@ int64_t most_tokens(const Engine& engine, int64_t n_prompt, int64_t n_predict) {
 // DRY stops at texts; the sampler wants them as token ids.
 void add_dry_breakers(sampling::SamplingParams& params, const tokenizer::Tokenizer& tokenizer) {
   if (params.dry_multiplier == 0 || !params.dry_breakers.empty()) return;
-  params.dry_breakers = sampling::make_dry_breakers(
+  params.dry_breakers = sampling::DryBreakers::of_texts(
       params.dry_sequence_breakers, static_cast<int32_t>(tokenizer.n_tokens()),
-      [&](TokenId id) { return std::string(tokenizer.piece(id)); },
+      [&](TokenId id) { return tokenizer.piece(id); },
       [&](const std::string& text) { return tokenizer.encode(text, {}); });
 }
 

@@ -8,27 +8,10 @@
 namespace lockstep::sampling {
 namespace {
 
-constexpr size_t kLongestBreakerText = 40;
-constexpr size_t kLongestBreakerRest = 20;
-
-// The breakers that begin with `head`.
-std::span<const TokenSequence> breakers_from(std::span<const TokenSequence> breakers, TokenId head) {
-  const auto first =
-      std::partition_point(breakers.begin(), breakers.end(), [head](const auto& b) { return b.front() < head; });
-  const auto last = std::partition_point(first, breakers.end(), [head](const auto& b) { return b.front() == head; });
-  return {first, last};
-}
-
 // How many of the last tokens a repetition may reach back: up to the end of the last breaker in the window.
-size_t reach(std::span<const TokenId> window, std::span<const TokenSequence> breakers) {
+size_t reach(std::span<const TokenId> window, const DryBreakers& breakers) {
   for (size_t start = window.size(); start-- > 0;) {
-    size_t longest = 0;
-    for (const TokenSequence& breaker : breakers_from(breakers, window[start])) {
-      const auto here = window.subspan(start);
-      if (breaker.size() <= here.size() && std::equal(breaker.begin(), breaker.end(), here.begin())) {
-        longest = std::max(longest, breaker.size());
-      }
-    }
+    const size_t longest = breakers.longest_at(window.subspan(start));
     if (longest > 0) return window.size() - start - longest;
   }
   return window.size();
@@ -78,11 +61,6 @@ size_t largest_exponent(float base) {
   return static_cast<size_t>(kLogOfLargestFloat / log64(double{base}));
 }
 
-bool is_single_token_breaker(std::span<const TokenSequence> breakers, TokenId id) {
-  const auto from_id = breakers_from(breakers, id);
-  return !from_id.empty() && from_id.front().size() == 1;  // the shortest comes first
-}
-
 }  // namespace
 
 void dry(Candidates& list, std::span<const TokenId> window, const Dry& by) {
@@ -94,38 +72,11 @@ void dry(Candidates& list, std::span<const TokenId> window, const Dry& by) {
   const size_t exponent_limit = largest_exponent(by.base);
   for (const Counted& next : continuations(window, longest, allowed, list.scratch)) {
     float* logit = find_logit(list, next.id);
-    if (logit == nullptr || is_single_token_breaker(by.breakers, next.id)) continue;
+    if (logit == nullptr || by.breakers.has_alone(next.id)) continue;
     const size_t exponent = std::min(next.count - allowed, exponent_limit);
     const double penalty = double{by.multiplier} * integer_power(double{by.base}, static_cast<uint32_t>(exponent));
     *logit = within_float(*logit - penalty);
   }
-}
-
-std::vector<TokenSequence> make_dry_breakers(std::span<const std::string> texts, int32_t n_vocab,
-                                             const std::function<std::string(TokenId)>& piece,
-                                             const std::function<TokenSequence(const std::string&)>& encode) {
-  std::vector<TokenSequence> breakers;
-  for (TokenId id = 0; id < n_vocab; ++id) {
-    const std::string word = piece(id);
-    for (const std::string& whole : texts) {
-      const std::string text = whole.substr(0, kLongestBreakerText);
-      if (text.empty()) continue;
-      if (word.find(text) != std::string::npos) {
-        breakers.push_back({id});
-        continue;
-      }
-      for (size_t length = std::min(text.size() - 1, word.size()); length > 0; --length) {
-        if (!word.ends_with(std::string_view(text).substr(0, length))) continue;
-        TokenSequence rest = encode(text.substr(length));
-        rest.resize(std::min(rest.size(), kLongestBreakerRest));
-        rest.insert(rest.begin(), id);
-        breakers.push_back(std::move(rest));
-      }
-    }
-  }
-  std::sort(breakers.begin(), breakers.end());
-  breakers.erase(std::unique(breakers.begin(), breakers.end()), breakers.end());
-  return breakers;
 }
 
 }  // namespace lockstep::sampling

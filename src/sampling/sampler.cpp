@@ -18,7 +18,6 @@ namespace {
 
 SamplingParams checked(SamplingParams params, int32_t n_vocab) {
   validate(params, n_vocab);
-  std::sort(params.dry_breakers.begin(), params.dry_breakers.end());
   return params;
 }
 

@@ -87,7 +87,7 @@ TEST(Sampler, DryLowersAContinuedRepetition) {
   EXPECT_EQ(sample_after(params, {2, 0, 1, 2, 3}, logits), 1);
   params.dry_breakers = {{3}, {2}};  // need not be sorted
   EXPECT_EQ(sample_after(params, {2, 3, 1, 2, 3}, logits), 1);
-  params.dry_breakers.clear();
+  params.dry_breakers = {};
   params.dry_penalty_last_n = 3;
   EXPECT_EQ(sample_after(params, {2, 3, 1, 2, 3}, logits), 1);
 }

@@ -146,10 +146,7 @@ void validate(const SamplingParams& params, int32_t n_vocab) {
            entry.id);
     }
   }
-  for (const TokenSequence& sequence : params.dry_breakers) {
-    if (sequence.empty()) fail(ErrorCode::kBadRequest, "option dry_sequence_breaker: a breaker without tokens");
-    for (const TokenId id : sequence) check_id("dry_sequence_breaker", id, n_vocab);
-  }
+  if (const auto id = params.dry_breakers.id_outside(n_vocab)) check_id("dry_sequence_breaker", *id, n_vocab);
 }
 
 }  // namespace lockstep::sampling

@@ -57,7 +57,7 @@ struct SamplingParams {
   int32_t dry_allowed_length = 2;
   int32_t dry_penalty_last_n = 64;
   std::vector<std::string> dry_sequence_breakers = {"\n", ":", "\"", "*"};
-  std::vector<TokenSequence> dry_breakers = {};  // the same as token ids (make_dry_breakers); needed when DRY is on
+  DryBreakers dry_breakers;  // the same as token ids; needed when DRY is on
   int32_t mirostat = 0;
   float mirostat_tau = 5.0f;
   float mirostat_eta = 0.1f;

@@ -18,8 +18,8 @@ using Change = std::function<void(SamplingParams&)>;
 // The message of the refusal, "" when the parameters pass.
 std::string refusal(const Change& change) {
   SamplingParams params;
-  change(params);
   try {
+    change(params);
     validate(params, 100);
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kBadRequest);

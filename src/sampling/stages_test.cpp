@@ -112,7 +112,7 @@ bool compare_kept(const json& line, const Candidates& list) {
 }
 
 // The tokens of SmolLM2's vocabulary that contain a newline, ':', '"' or '*', of those that the histories hold.
-const std::vector<TokenSequence> kSmolLM2Breakers = {{18}, {42}, {198}, {476}};
+const DryBreakers kSmolLM2Breakers = {{18}, {42}, {198}, {476}};
 
 void compare_dry(const json& line) {
   const json& p = line.at("params");
@@ -278,7 +278,7 @@ TEST(Dry, EqualsADirectSearchOnRandomHistories) {
 
 TEST(Dry, BreakersOfSeveralTokensStopARepetition) {
   const std::vector<TokenId> window = {1, 2, 3, 4, 5, 1, 2, 3, 4};
-  const auto lowered = [&window](std::vector<TokenSequence> breakers) {
+  const auto lowered = [&window](const DryBreakers& breakers) {
     Candidates list = list_of(std::vector<float>(9, 0.0f));
     dry(list, window, {1.0f, 2.0f, 1, breakers});
     return by_id(list)[5];
@@ -291,14 +291,6 @@ TEST(Dry, BreakersOfSeveralTokensStopARepetition) {
   EXPECT_EQ(lowered({{4, 7}}), -8.0f);          // reaches past the end
   EXPECT_EQ(lowered({{5}}), 0.0f);              // a breaker is never lowered
   EXPECT_EQ(lowered({{5, 1, 2, 3, 4}}), 0.0f);  // nothing behind the breaker yet
-}
-
-TEST(MakeDryBreakers, FindsTokensThatHoldOrBeginABreaker) {
-  const std::vector<std::string> vocabulary = {"x\n", "ab", "c", "xa", "abcx", "b", ""};
-  const auto piece = [&](TokenId id) { return vocabulary[static_cast<size_t>(id)]; };
-  const auto encode = [](const std::string& text) { return text == "c" ? TokenSequence{2} : TokenSequence{5, 2}; };
-  const std::vector<std::string> texts = {"\n", "abc", ""};
-  EXPECT_EQ(make_dry_breakers(texts, 7, piece, encode), (std::vector<TokenSequence>{{0}, {1, 2}, {3, 5, 2}, {4}}));
 }
 
 TEST(Xtc, RemovesAllButTheLeastProbableOfTheTop) {

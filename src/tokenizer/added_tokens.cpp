@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <map>
+#include <set>
 
 namespace lockstep::tokenizer {
 namespace {
@@ -21,94 +21,83 @@ struct AddedTokens::Search {
     Fragment token;
     ByteRange with_swallowed;
   };
+  struct Candidate {  // the longest text of each kind that may stand at a place; the longer one is meant
+    size_t begin;
+    int32_t control, plain;
+  };
 
   std::string_view text;
   std::span<const ByteRange> trusted;
-  std::map<size_t, std::vector<Fragment>, std::greater<>> candidates;  // longest first
-  std::vector<char> taken;                                             // by an accepted token, or swallowed by one
-  std::vector<Accepted> accepted;
+  std::map<size_t, std::vector<Candidate>, std::greater<>> candidates;  // longest first
+  std::vector<char> taken;                                              // by an accepted token, or swallowed by one
+  std::map<size_t, Accepted> accepted;                                  // by the first byte taken
 
-  void add(const Fragment& match) { candidates[match.range.end - match.range.begin].push_back(match); }
-
-  [[nodiscard]] bool trusts(ByteRange range) const {
-    const auto after = std::partition_point(trusted.begin(), trusted.end(),
-                                            [&range](const ByteRange& t) { return t.end <= range.begin; });
-    return after != trusted.end() && after->begin <= range.begin && range.end <= after->end;
+  // Bytes from `begin` to the end of the trusted range that holds it, 0 outside of them.
+  [[nodiscard]] size_t trusted_size(size_t begin) const {
+    const auto after =
+        std::partition_point(trusted.begin(), trusted.end(), [begin](const ByteRange& t) { return t.end <= begin; });
+    return after != trusted.end() && after->begin <= begin ? after->end - begin : 0;
   }
 };
 
 AddedTokens::AddedTokens(const Vocab& vocab, const std::vector<std::string>& texts) : vocab_(vocab) {
-  roots_.fill(-1);
+  std::set<std::string_view> seen;  // of tokens with the same text the lowest id is used
+  std::vector<std::string_view> controls;
+  std::vector<std::string_view> plain;
   for (size_t i = 0; i < vocab.n_tokens(); ++i) {
     const Token& token = vocab.tokens()[i];
     const bool added = token.is_control() || token.type == TokenType::kUserDefined;
-    if (added && !texts[i].empty()) insert(texts[i], static_cast<TokenId>(i));
+    if (!added || texts[i].empty() || !seen.insert(texts[i]).second) continue;
+    (token.is_control() ? controls : plain).push_back(texts[i]);
+    (token.is_control() ? control_ids_ : plain_ids_).push_back(static_cast<TokenId>(i));
   }
+  controls_ = TextMatcher(controls);
+  plain_ = TextMatcher(plain);
 }
 
-int32_t AddedTokens::child_of(int32_t node, unsigned char byte) const {
-  if (node < 0) return roots_[byte];
-  int32_t child = nodes_[static_cast<size_t>(node)].child;
-  while (child >= 0 && nodes_[static_cast<size_t>(child)].byte != byte)
-    child = nodes_[static_cast<size_t>(child)].sibling;
-  return child;
+Fragment AddedTokens::fragment_of(size_t begin, int32_t control, int32_t plain) const {
+  const size_t control_size = control == TextMatcher::kNone ? 0 : controls_.size_of(control);
+  const size_t plain_size = plain == TextMatcher::kNone ? 0 : plain_.size_of(plain);
+  if (control_size == 0 && plain_size == 0) return {};
+  if (control_size > plain_size) return {{begin, begin + control_size}, control_ids_[static_cast<size_t>(control)]};
+  return {{begin, begin + plain_size}, plain_ids_[static_cast<size_t>(plain)]};
 }
 
-void AddedTokens::insert(std::string_view text, TokenId id) {
-  int32_t node = -1;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    int32_t next = child_of(node, byte);
-    if (next < 0) {
-      next = static_cast<int32_t>(nodes_.size());
-      nodes_.push_back({byte, -1, -1, -1});
-      int32_t& first = node < 0 ? roots_[byte] : nodes_[static_cast<size_t>(node)].child;
-      nodes_.back().sibling = node < 0 ? -1 : first;
-      first = next;
-    }
-    node = next;
-  }
-  TokenId& end = nodes_[static_cast<size_t>(node)].id;
-  if (end < 0) end = id;  // of tokens with the same text the lowest id is used
-}
-
-// The longest token of at most `max_size` bytes that stands at `at`.
-std::optional<Fragment> AddedTokens::longest_at(const Search& search, size_t at, size_t max_size) const {
-  const size_t limit = std::min(search.text.size() - at, max_size);
-  std::optional<Fragment> longest;
-  int32_t node = -1;
-  for (size_t size = 1; size <= limit; ++size) {
-    node = child_of(node, static_cast<unsigned char>(search.text[at + size - 1]));
-    if (node < 0) break;
-    const TokenId id = nodes_[static_cast<size_t>(node)].id;
-    if (id >= 0 && (!vocab_.token(id).is_control() || search.trusts({at, at + size}))) longest = {{at, at + size}, id};
-  }
-  return longest;
+void AddedTokens::propose(Search& search, size_t begin, int32_t control, int32_t plain) const {
+  const Fragment fragment = fragment_of(begin, control, plain);
+  if (fragment.id >= 0) search.candidates[fragment.range.end - begin].push_back({begin, control, plain});
 }
 
 void AddedTokens::find_all(Search& search) const {
-  for (size_t at = 0; at < search.text.size(); ++at) {
-    if (roots_[static_cast<unsigned char>(search.text[at])] < 0) continue;
-    if (const auto match = longest_at(search, at, search.text.size())) search.add(*match);
+  TextMatcher::Walk control_walk(controls_);
+  TextMatcher::Walk plain_walk(plain_);
+  for (size_t at = search.text.size(); at-- > 0;) {
+    int32_t control = control_walk.step(search.text[at]);
+    const int32_t plain = plain_walk.step(search.text[at]);
+    if (control != TextMatcher::kNone) control = controls_.prefix_of(control, search.trusted_size(at));
+    propose(search, at, control, plain);
   }
 }
 
 // Accepts candidates, longest first. An accepted stretch is never shorter than the candidate at hand, so the candidate
-// overlaps one exactly when its first or its last byte is taken.
+// overlaps one exactly when its first or its last byte is taken. What is proposed instead ends before the next one: a
+// longer one would overlap it too. So each acceptance costs no more new proposals than it has bytes.
 void AddedTokens::settle(Search& search) const {
   while (!search.candidates.empty()) {
     auto bucket = search.candidates.extract(search.candidates.begin());
-    std::vector<Fragment>& matches = bucket.mapped();
-    std::sort(matches.begin(), matches.end(), [](const Fragment& a, const Fragment& b) {
-      return a.id != b.id ? a.id < b.id : a.range.begin < b.range.begin;
+    std::vector<Search::Candidate>& matches = bucket.mapped();
+    const auto id_of = [this](const Search::Candidate& c) { return fragment_of(c.begin, c.control, c.plain).id; };
+    std::sort(matches.begin(), matches.end(), [&](const Search::Candidate& a, const Search::Candidate& b) {
+      return id_of(a) != id_of(b) ? id_of(a) < id_of(b) : a.begin < b.begin;
     });
-    for (const Fragment& match : matches) {
-      if (search.taken[match.range.begin] != 0) continue;
-      if (search.taken[match.range.end - 1] == 0) {
-        accept(search, match);
-      } else if (const auto shorter = longest_at(search, match.range.begin, bucket.key() - 1)) {
-        search.add(*shorter);
+    for (const auto& [begin, control, plain] : matches) {
+      if (search.taken[begin] != 0) continue;
+      if (search.taken[begin + bucket.key() - 1] == 0) {
+        accept(search, fragment_of(begin, control, plain));
+        continue;
       }
+      const size_t room = search.accepted.upper_bound(begin)->first - begin;
+      propose(search, begin, controls_.prefix_of(control, room), plain_.prefix_of(plain, room));
     }
   }
 }
@@ -120,19 +109,16 @@ void AddedTokens::accept(Search& search, const Fragment& match) const {
   while (token.strip_left && whole.begin > 0 && swallows(whole.begin - 1)) --whole.begin;
   while (token.strip_right && whole.end < search.text.size() && swallows(whole.end)) ++whole.end;
   for (size_t at = whole.begin; at < whole.end; ++at) search.taken[at] = 1;
-  search.accepted.push_back({match, whole});
+  search.accepted.emplace(whole.begin, Search::Accepted{match, whole});
 }
 
 std::vector<Fragment> AddedTokens::split(std::string_view text, std::span<const ByteRange> trusted) const {
   Search search{text, trusted, {}, std::vector<char>(text.size()), {}};
   find_all(search);
   settle(search);
-  std::sort(search.accepted.begin(), search.accepted.end(), [](const Search::Accepted& a, const Search::Accepted& b) {
-    return a.token.range.begin < b.token.range.begin;
-  });
   std::vector<Fragment> fragments;
   size_t done = 0;
-  for (const Search::Accepted& accepted : search.accepted) {
+  for (const auto& [begin, accepted] : search.accepted) {
     if (accepted.with_swallowed.begin > done) fragments.push_back({{done, accepted.with_swallowed.begin}, -1});
     fragments.push_back(accepted.token);
     done = accepted.with_swallowed.end;

@@ -1,16 +1,15 @@
 // Finds added tokens in a text: user-defined ones everywhere, control ones only where the text may name them. The
 // longest token goes first, wherever it stands; among equally long ones the lower id, then the leftmost place (as
-// llama.cpp, which looks for each token in turn). Time: one walk down a trie for each byte of text. Immutable; safe
-// from several threads.
+// llama.cpp, which looks for each token in turn). Time: O(n log n) for a text of n bytes, whatever the tokens
+// are. Immutable; safe from several threads.
 #pragma once
 
-#include <array>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/text_matcher.h"
 #include "tokenizer/vocab.h"
 
 namespace lockstep::tokenizer {
@@ -37,24 +36,17 @@ class AddedTokens {
   [[nodiscard]] std::vector<Fragment> split(std::string_view text, std::span<const ByteRange> trusted) const;
 
  private:
-  struct Node {
-    unsigned char byte = 0;
-    int32_t child = -1;    // first of the nodes one byte longer
-    int32_t sibling = -1;  // next node with the same parent
-    TokenId id = -1;       // the token that ends here
-  };
   struct Search;
 
-  void insert(std::string_view text, TokenId id);
-  [[nodiscard]] int32_t child_of(int32_t node, unsigned char byte) const;
-  [[nodiscard]] std::optional<Fragment> longest_at(const Search& search, size_t at, size_t max_size) const;
+  [[nodiscard]] Fragment fragment_of(size_t begin, int32_t control, int32_t plain) const;
+  void propose(Search& search, size_t begin, int32_t control, int32_t plain) const;
   void find_all(Search& search) const;
   void settle(Search& search) const;
   void accept(Search& search, const Fragment& match) const;
 
   const Vocab& vocab_;
-  std::vector<Node> nodes_;
-  std::array<int32_t, 256> roots_{};  // first nodes by their byte, -1: none
+  TextMatcher controls_, plain_;  // plain: user-defined
+  std::vector<TokenId> control_ids_, plain_ids_;
 };
 
 }  // namespace lockstep::tokenizer

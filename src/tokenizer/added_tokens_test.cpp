@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <ctime>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tokenizer/forged_vocab_test.h"
@@ -94,6 +98,72 @@ TEST(AddedTokens, AThousandTokensCostAMegabyteNoMore) {
   while (text.size() < 500'000) text += "<unused<unused99";
   text += std::string(500'000, '\n');
   EXPECT_EQ(tokenizer.decode(tokenizer.encode(text, {}), {}), text);
+}
+
+// Looks for each token in turn, as the header says.
+Ids searched(std::vector<ForgedToken> added, const std::string& text) {
+  std::vector<std::pair<std::string, TokenId>> order;
+  for (size_t i = 0; i < added.size(); ++i) {
+    const auto same = [&](const auto& earlier) { return earlier.first == added[i].text; };
+    if (std::none_of(order.begin(), order.end(), same))
+      order.emplace_back(added[i].text, static_cast<TokenId>(256 + i));
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+  std::vector<TokenId> at(text.size(), -1);  // -2 behind the first byte of a token
+  for (const auto& [name, id] : order) {
+    for (size_t begin = 0; begin + name.size() <= text.size(); ++begin) {
+      const auto first = at.begin() + static_cast<std::ptrdiff_t>(begin);
+      const auto last = first + static_cast<std::ptrdiff_t>(name.size());
+      const bool is_free = std::all_of(first, last, [](TokenId taken) { return taken == -1; });
+      if (!is_free || text.compare(begin, name.size(), name) != 0) continue;
+      std::fill(first, last, -2);
+      *first = id;
+    }
+  }
+  Ids ids;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (at[i] == -1) ids.push_back(static_cast<unsigned char>(text[i]));
+    if (at[i] >= 0) ids.push_back(at[i]);
+  }
+  return ids;
+}
+
+TEST(AddedTokens, AreThoseOfASearchForEachTokenInTurn) {
+  std::mt19937 random(11);  // the standard fixes its numbers
+  const auto word = [&random](size_t least, size_t most) {
+    std::string text;
+    for (size_t n = least + random() % (most - least + 1); n > 0; --n) text += static_cast<char>('a' + random() % 2);
+    return text;
+  };
+  for (int round = 0; round < 300; ++round) {
+    std::vector<ForgedToken> added;
+    for (int i = 0; i < 8; ++i) added.push_back({word(1, 7), random() % 2 == 0 ? kUser : kControl});
+    const std::string text = word(0, 60);
+    ASSERT_EQ(with_added(added).encode(text, {false, true}), searched(added, text)) << text;
+  }
+}
+
+TEST(AddedTokens, AVeryLongTokenCostsNoMoreThanItsLengthAndTheText) {
+  const std::string long_name(1'000'000, '=');
+  const auto tokenizer = with_added({{long_name, kUser}, {"==", kUser}});
+  const std::clock_t start = std::clock();
+  EXPECT_EQ(tokenizer.encode(std::string(300'000, '='), {}), Ids(150'000, 257));
+  EXPECT_LT(std::clock() - start, 20 * CLOCKS_PER_SEC);
+}
+
+TEST(AddedTokens, TokensThatEndWhereALongerOneBeginsCostNoMoreThanTheText) {
+  std::vector<ForgedToken> added;
+  for (size_t n = 2; n <= 1000; ++n) added.push_back({std::string(n, '='), kUser});
+  added.push_back({std::string(1000, '=') + 'x', kUser});
+  const auto tokenizer = with_added(added);
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += std::string(1999, '=') + 'x';
+  const std::clock_t start = std::clock();
+  Ids wanted;
+  for (int i = 0; i < 100; ++i) wanted.insert(wanted.end(), {256 + 997, 256 + 999});
+  EXPECT_EQ(tokenizer.encode(text, {}), wanted);
+  EXPECT_LT(std::clock() - start, 20 * CLOCKS_PER_SEC);
 }
 
 }  // namespace

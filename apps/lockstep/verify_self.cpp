@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "exit_status.h"
+#include "gguf/named_errors.h"
 #include "interrupt.h"
 #include "json_text.h"
 #include "messages.h"
@@ -70,7 +71,9 @@ int run_verify_self(const ModelOptions& model, const VerifySelfOptions& options,
     stop_if_interrupted();
     line.show(fmt::format("path {} of {}: {}", progress.n_done + 1, progress.n_paths, progress.isa));
   };
-  const SelfCheckResult result = verify::self_check(model_path(model).string(), how);
+  const gguf::ModelFile file = gguf::ModelFile::open(model_path(model));
+  const SelfCheckResult result =
+      gguf::naming(file, [&] { return verify::self_check(file.file().path().string(), how); });
   line.clear();
   if (options.json) {
     output.write_line(result_json(result));

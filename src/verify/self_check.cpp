@@ -7,7 +7,6 @@
 
 #include "base/cpu.h"
 #include "engine/engine.h"
-#include "gguf/named_errors.h"
 #include "verify/self_check_paths.h"
 
 namespace lockstep::verify {
@@ -59,8 +58,7 @@ class SelfChecker {
     if (tables_.empty()) tables_.assign(model::available_tables().begin(), model::available_tables().end());
     // Sets of one layout after another: the file is read once for each.
     std::stable_partition(tables_.begin(), tables_.end(), [](const KernelTable* table) { return table->packed; });
-    const auto tokenizer = gguf::naming(file_, [&] { return tokenizer::Tokenizer::load(file_.metadata()); });
-    n_vocab_ = static_cast<int64_t>(tokenizer.n_tokens());
+    n_vocab_ = static_cast<int64_t>(tokenizer::Tokenizer::load(file_.metadata()).n_tokens());
   }
 
   SelfCheckResult run() && {
@@ -85,7 +83,7 @@ class SelfChecker {
     options.cache_type = options_.cache_type;
     options.table = &table;
     options.progress = [&](uint64_t, uint64_t) { report(table); };
-    return gguf::naming(file_, [&] { return model::load_model(file_, n_vocab_, options, team); });
+    return model::load_model(file_, n_vocab_, options, team);
   }
 
   [[nodiscard]] std::vector<PathShape> shapes(const KernelTable& table) const {

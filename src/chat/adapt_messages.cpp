@@ -1,9 +1,13 @@
 #include "chat/adapt_messages.h"
 
 #include <algorithm>
+#include <cstring>
+#include <map>
 #include <optional>
+#include <span>
 
 #include "base/error.h"
+#include "base/text_matcher.h"
 
 namespace lockstep::chat {
 namespace {
@@ -109,25 +113,79 @@ class BestRendering {
   std::exception_ptr error_;  // of the form that was given
 };
 
-}  // namespace
+// How often a prompt is searched to its end for one text; further texts that are missing are searched for together.
+constexpr size_t kMostWholeSearches = 4;
+constexpr size_t kBytesTogether = size_t{1} << 22;
 
-std::vector<size_t> missing_messages(const Json& messages, const std::string& prompt) {
+struct Wanted {
+  size_t message;
+  std::string text;
+};
+
+// Linear in both, unlike std::string_view::find.
+const char* find_text(const char* begin, const char* end, std::string_view text) {
+  if (text.empty()) return begin;
+  return static_cast<const char*>(memmem(begin, static_cast<size_t>(end - begin), text.data(), text.size()));
+}
+
+// Which of the texts stand anywhere in `prompt`.
+std::vector<bool> found_in(std::string_view prompt, std::span<const std::string_view> texts) {
+  const TextMatcher matcher(texts);
+  std::vector<bool> found(texts.size());
+  TextMatcher::Walk walk(matcher);
+  for (size_t at = prompt.size(); at-- > 0;) {
+    for (int32_t text = walk.step(prompt[at]); text >= 0; text = matcher.shorter(text)) {
+      if (found[static_cast<size_t>(text)]) break;  // then those it begins with are known too
+      found[static_cast<size_t>(text)] = true;
+    }
+  }
+  return found;
+}
+
+// The messages of those texts that are nowhere in `prompt`.
+std::vector<size_t> without(const std::vector<Wanted>& wanted, std::string_view prompt) {
   std::vector<size_t> missing;
-  size_t after = 0;  // texts mostly stand in the order of their messages
-  for (size_t i = 0; i < messages.size(); ++i) {
-    if (messages[i]["role"] == "assistant") continue;
-    for (const std::string& text : texts_of(messages[i])) {
-      const std::string_view wanted = trimmed(text);
-      size_t at = prompt.find(wanted, after);
-      if (at == prompt.npos) at = prompt.find(wanted);
-      if (at == prompt.npos) {
-        missing.push_back(i);
-        break;
-      }
-      after = at + wanted.size();
+  for (size_t begin = 0; begin < wanted.size();) {
+    std::map<std::string_view, size_t> index;
+    std::vector<std::string_view> texts;
+    size_t end = begin;
+    for (size_t n_bytes = 0; end < wanted.size() && n_bytes < kBytesTogether; ++end) {
+      const std::string_view text = wanted[end].text;
+      if (text.size() <= prompt.size() && index.try_emplace(text, texts.size()).second) texts.push_back(text);
+      n_bytes += text.size();
+    }
+    const std::vector<bool> found = found_in(prompt, texts);
+    for (; begin < end; ++begin) {
+      const auto place = index.find(wanted[begin].text);
+      const bool is_there = wanted[begin].text.empty() || (place != index.end() && found[place->second]);
+      const bool is_known = !missing.empty() && missing.back() == wanted[begin].message;
+      if (!is_there && !is_known) missing.push_back(wanted[begin].message);
     }
   }
   return missing;
+}
+
+}  // namespace
+
+std::vector<size_t> missing_messages(const Json& messages, const std::string& prompt) {
+  std::vector<Wanted> wanted;
+  const char* after = prompt.data();  // texts mostly stand in the order of their messages
+  size_t n_searches_left = kMostWholeSearches;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (messages[i]["role"] == "assistant") continue;
+    for (const std::string& text : texts_of(messages[i])) {
+      const std::string_view needle = trimmed(text);
+      const char* end = prompt.data() + prompt.size();
+      const char* at = n_searches_left > 0 ? find_text(after, end, needle) : nullptr;
+      if (at != nullptr) {
+        after = at + needle.size();
+        continue;
+      }
+      if (n_searches_left > 0) --n_searches_left;
+      wanted.push_back({i, std::string(needle)});
+    }
+  }
+  return without(wanted, prompt);
 }
 
 Rendering render_adapted(const ChatTemplate& chat_template, const Json& variables, std::string_view now) {

@@ -13,61 +13,73 @@ std::string folded(std::string_view text) {
   return result;
 }
 
+struct Found {
+  size_t at;
+  int32_t index;
+};
+
+// The longest text at every place where one begins, in order.
+std::vector<Found> matches(const TextMatcher& matcher, std::string_view text) {
+  std::vector<Found> found;
+  TextMatcher::Walk walk(matcher);
+  for (size_t at = text.size(); at-- > 0;) {
+    const int32_t index = walk.step(text[at]);
+    if (index != TextMatcher::kNone) found.push_back({at, index});
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
 }  // namespace
 
 ControlTexts::ControlTexts(const tokenizer::Tokenizer& tokenizer) {
+  std::vector<std::string_view> exact;
+  std::vector<std::string> folded_texts;
   for (size_t i = 0; i < tokenizer.n_tokens(); ++i) {
     const auto id = static_cast<tokenizer::TokenId>(i);
-    if (tokenizer.is_control(id) && !tokenizer.piece(id).empty()) add(std::string(tokenizer.piece(id)));
+    if (!tokenizer.is_control(id) || tokenizer.piece(id).empty()) continue;
+    exact.push_back(tokenizer.piece(id));
+    folded_texts.push_back(folded(exact.back()));
+    note_bytes(std::string(exact.back()), folded_texts.back());
   }
-  std::sort(sizes_.begin(), sizes_.end(), std::greater<>());
-  sizes_.erase(std::unique(sizes_.begin(), sizes_.end()), sizes_.end());
+  exact_ = TextMatcher(exact);
+  folded_ = TextMatcher(std::vector<std::string_view>(folded_texts.begin(), folded_texts.end()));
 }
 
-void ControlTexts::add(const std::string& text) {
-  exact_.insert(text);
-  std::string lower = folded(text);
-  sizes_.push_back(lower.size());
+void ControlTexts::note_bytes(const std::string& text, const std::string& lower) {
+  longest_ = std::max(longest_, lower.size());
   for (const std::string& spelling : {text, lower}) {
-    first_.set(static_cast<unsigned char>(spelling.front()));
     edge_.set(static_cast<unsigned char>(spelling.front()));
     edge_.set(static_cast<unsigned char>(spelling.back()));
     for (const char c : spelling) used_.set(static_cast<unsigned char>(c));
   }
   for (unsigned char c = 'A'; c <= 'Z'; ++c) {
     const size_t lower_c = c - 'A' + 'a';
-    first_[c] = first_[c] || first_[lower_c];
     edge_[c] = edge_[c] || edge_[lower_c];
     used_[c] = used_[c] || used_[lower_c];
   }
   joined_ += lower + '\n';
-  folded_.insert(std::move(lower));
 }
 
 std::vector<bool> ControlTexts::cover(std::string_view text) const {
   std::vector<bool> covered(text.size());
-  const std::string lower = folded(text);
-  for (size_t at = 0; at < lower.size(); ++at) {
-    if (!first_[static_cast<unsigned char>(lower[at])]) continue;
-    for (const size_t size : sizes_) {
-      if (size > lower.size() - at || !folded_.contains(std::string_view(lower).substr(at, size))) continue;
-      std::fill_n(covered.begin() + static_cast<std::ptrdiff_t>(at), size, true);
-      break;  // shorter ones from here are inside
-    }
+  const std::vector<Found> found = matches(folded_, folded(text));
+  size_t end = 0;
+  for (const Found& match : found) {
+    const size_t match_end = match.at + folded_.size_of(match.index);
+    for (end = std::max(end, match.at); end < match_end; ++end) covered[end] = true;
   }
   return covered;
 }
 
 std::vector<std::string> ControlTexts::names_in(std::string_view text, size_t most) const {
   std::vector<std::string> names;
-  for (size_t at = 0; at < text.size() && names.size() < most; ++at) {
-    if (!first_[static_cast<unsigned char>(text[at])]) continue;
-    for (const size_t size : sizes_) {
-      std::string name(text.substr(at, size));
-      if (name.size() < size || !exact_.contains(name)) continue;
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
-      break;
-    }
+  if (most == 0) return names;
+  for (const Found& match : matches(exact_, text)) {
+    const std::string_view name = text.substr(match.at, exact_.size_of(match.index));
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    names.emplace_back(name);
+    if (names.size() == most) break;
   }
   return names;
 }
@@ -76,7 +88,7 @@ bool ControlTexts::may_become_control(std::string_view text) const {
   if (text.empty() || empty()) return false;
   const auto is_edge = [this](char c) { return edge_[static_cast<unsigned char>(c)]; };
   if (std::any_of(text.begin(), text.end(), is_edge)) return true;
-  return text.size() < sizes_.front() && joined_.find(folded(text)) != joined_.npos;
+  return text.size() < longest_ && joined_.find(folded(text)) != joined_.npos;
 }
 
 }  // namespace lockstep::chat

@@ -3,13 +3,11 @@
 #pragma once
 
 #include <bitset>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
-#include "base/keyed_hash.h"
+#include "base/text_matcher.h"
 #include "tokenizer/tokenizer.h"
 
 namespace lockstep::chat {
@@ -31,17 +29,16 @@ class ControlTexts {
   // True for a byte of some control text.
   [[nodiscard]] bool uses(unsigned char byte) const { return used_[byte]; }
 
-  [[nodiscard]] bool empty() const { return folded_.empty(); }
+  [[nodiscard]] bool empty() const { return longest_ == 0; }
 
  private:
-  void add(const std::string& text);
+  void note_bytes(const std::string& text, const std::string& lower);
 
-  using Texts = std::unordered_set<std::string, TextHash, std::equal_to<>>;
-  Texts exact_;
-  Texts folded_;               // in lower case
-  std::vector<size_t> sizes_;  // of them, descending
-  std::bitset<256> first_, edge_, used_;
-  std::string joined_;  // all of folded_, each on a line of its own
+  TextMatcher exact_;
+  TextMatcher folded_;  // in lower case
+  size_t longest_ = 0;  // bytes of the longest of them
+  std::bitset<256> edge_, used_;
+  std::string joined_;  // all of them in lower case, each on a line of its own
 };
 
 }  // namespace lockstep::chat

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "base/error.h"
 #include "tokenizer/forged_vocab_test.h"
@@ -270,6 +271,41 @@ TEST_P(RealVocabulary, NoControlTokenCanBeForged) {
 
 INSTANTIATE_TEST_SUITE_P(Models, RealVocabulary,
                          testing::Values("SmolLM2-135M-Instruct.Q4_1.gguf", "gemma-3-270m-q4_k_m.gguf"));
+
+TEST_F(PromptBuilderTest, MessagesThatAreMissingAreToldHoweverMany) {
+  Json conversation = {{"messages", Json::array()}};
+  for (const char* text : {"zero", "0", "ab ", "aab", "one", "two", "three", "aab", "b", "four", "ba"})
+    conversation["messages"].push_back({{"role", "user"}, {"content", text}});
+  std::vector<std::string> left_out;
+  for (const int i : {0, 1, 4, 5, 6, 9})
+    left_out.push_back("messages[" + std::to_string(i) + "]: the template leaves the text of role user out");
+  EXPECT_EQ(build(tokenizer_, "x{{ 'a' * 3 }}bab", conversation.dump()).warnings, left_out);
+}
+
+TEST_F(PromptBuilderTest, ManyMissingMessagesCostNoMoreThanTheirTextAndThePrompts) {
+  Json conversation = {{"messages", Json::array()}};
+  for (int i = 0; i < 400; ++i)
+    conversation["messages"].push_back({{"role", "user"}, {"content", std::string(1000, 'a') + std::to_string(i)}});
+  const std::clock_t start = std::clock();
+  EXPECT_EQ(build(tokenizer_, "{{ 'a' * 500000 }}", conversation.dump()).warnings.size(), 400U);
+  EXPECT_LT(std::clock() - start, 20 * CLOCKS_PER_SEC);
+}
+
+TEST_F(PromptBuilderTest, ControlTokensOfManyLengthsCostNoMoreThanTheText) {
+  std::vector<tokenizer::ForgedToken> tokens;
+  for (int byte = 0; byte < 256; ++byte) tokens.push_back({tokenizer::alphabet_character(byte)});
+  for (size_t n = 1; n <= 2000; ++n) tokens.push_back({std::string(n, '<') + '>', tokenizer::TokenType::kControl});
+  gguf::Metadata metadata = tokenizer::forge("gpt2", tokens);
+  metadata.add("tokenizer.ggml.pre", std::string("gpt-2"));
+  metadata.add("tokenizer.ggml.merges", gguf::ArrayValue(std::vector<std::string>()));
+  const ControlTexts controls(Tokenizer::load(metadata));
+  const std::string text = std::string(100000, '<') + "x<<>";
+  const std::clock_t start = std::clock();
+  EXPECT_EQ(controls.names_in(text, 10), (std::vector<std::string>{"<<>", "<>"}));
+  const std::vector<bool> covered = controls.cover(text);
+  EXPECT_EQ(std::count(covered.begin(), covered.end(), true), 3);
+  EXPECT_LT(std::clock() - start, 20 * CLOCKS_PER_SEC);
+}
 
 }  // namespace
 }  // namespace lockstep::chat

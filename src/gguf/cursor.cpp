@@ -56,9 +56,10 @@ void Cursor::read_string(std::string& out, std::string_view what) {
   read(std::as_writable_bytes(std::span(out)), what);
 }
 
-void Cursor::skip_string(std::string_view what) {
+uint64_t Cursor::skip_string(std::string_view what) {
   const auto length = number<uint64_t>(what);
   skip(length, what);
+  return length;
 }
 
 void Cursor::read(std::span<std::byte> out, std::string_view what) {

@@ -65,7 +65,7 @@ class Cursor {
   uint64_t count(uint64_t record_bytes, std::string_view what);
   // A counted string: u64 length, bytes.
   void read_string(std::string& out, std::string_view what);
-  void skip_string(std::string_view what);
+  uint64_t skip_string(std::string_view what);  // returns its length
   void read(std::span<std::byte> out, std::string_view what);
   void skip(uint64_t n, std::string_view what);
 

@@ -58,27 +58,49 @@ ArrayHead read_array_head(Cursor& cursor) {
   return {type, cursor.count(least_bytes(type), "element count")};
 }
 
-void check_array(Cursor& cursor) {
-  const auto [type, count] = read_array_head(cursor);
-  if (type != ValueType::kString) {
-    cursor.skip(count * least_bytes(type), "array");  // cannot wrap: count <= bytes left / size
-    return;
-  }
-  for (uint64_t i = 0; i < count; ++i) {
-    cursor.place().item = i;
-    cursor.skip_string("string");
-  }
+// What a string takes in memory: short ones nothing beside the object.
+uint64_t memory_of_string(uint64_t length) {
+  constexpr uint64_t kInside = 15;
+  constexpr uint64_t kPerBlock = 32;  // of the allocator, and rounding
+  return sizeof(std::string) + (length > kInside ? length + kPerBlock : 0);
 }
 
-void check_value(Cursor& cursor, ValueType type) {
+// The checks return what the value will take in memory.
+uint64_t check_array(Cursor& cursor) {
+  const auto [type, count] = read_array_head(cursor);
+  if (type != ValueType::kString) {
+    const uint64_t n_bytes = count * least_bytes(type);  // cannot wrap: count <= bytes left / size
+    cursor.skip(n_bytes, "array");
+    return n_bytes;
+  }
+  uint64_t memory = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    cursor.place().item = i;
+    memory += memory_of_string(cursor.skip_string("string"));
+  }
+  return memory;
+}
+
+uint64_t check_value(Cursor& cursor, ValueType type) {
   switch (type) {
     case ValueType::kArray:
       return check_array(cursor);
     case ValueType::kString:
-      return cursor.skip_string("string");
+      return memory_of_string(cursor.skip_string("string"));
     default:
-      return cursor.skip(least_bytes(type), "value");
+      cursor.skip(least_bytes(type), "value");
+      return 0;
   }
+}
+
+// Very many very short keys and strings take a multiple of their bytes in the file. No model has them: one whose
+// weights are there too is far below.
+void check_memory(const Cursor& cursor, uint64_t memory) {
+  constexpr uint64_t kBesideTheFile = uint64_t{80} << 20;
+  if (memory <= cursor.file().size() + kBesideTheFile) return;
+  cursor.refuse(ErrorCode::kUnsupported,
+                "up to here the metadata takes {} bytes of memory, expected at most the {} of the file and {}", memory,
+                cursor.file().size(), kBesideTheFile);
 }
 
 uint64_t read_alignment(Cursor& cursor, ValueType type) {
@@ -167,13 +189,17 @@ Value read_value(Cursor& cursor, ValueType type) {
 
 uint64_t check_key_values(Cursor& cursor, uint64_t n_keys) {
   uint64_t alignment = kDefaultAlignment;
+  uint64_t memory = 0;
   for (uint64_t i = 0; i < n_keys; ++i) {
     const ValueType type = start_key(cursor, i, n_keys);
+    memory +=
+        sizeof(Metadata::Entry) + sizeof(uint64_t) + memory_of_string(cursor.place().name.size()) - sizeof(std::string);
     if (cursor.place().name == "general.alignment") {
       alignment = read_alignment(cursor, type);
     } else {
-      check_value(cursor, type);
+      memory += check_value(cursor, type);
     }
+    check_memory(cursor, memory);
   }
   return alignment;
 }

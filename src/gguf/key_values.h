@@ -1,5 +1,6 @@
 // The key/value section of a GGUF file, read in two walks: the first only checks, the second builds. So a file that is
-// refused costs no more memory than a buffer, however many strings it holds.
+// refused costs no more memory than a buffer, however many strings it holds, and one that is not no more than its size
+// and 80 MiB.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ namespace lockstep::gguf {
 constexpr uint64_t kLeastKeyValueBytes = 8 + 1 + 4 + 1;
 
 // Checks `n_keys` records: lengths, types, keys that are not empty. Leaves the cursor behind them.
-// Returns general.alignment, 32 when absent. Errors: kBadFile, kUnsupported (nested arrays), naming the key.
+// Returns general.alignment, 32 when absent. Errors: kBadFile, kUnsupported (nested arrays; more memory than
+// that), naming the key.
 uint64_t check_key_values(Cursor& cursor, uint64_t n_keys);
 
 // Builds the metadata. Booleans other than 0 and 1, which the specification calls invalid, and keys that are there

@@ -13,6 +13,7 @@
 #include "engine/scheduler.h"
 #include "exit_status.h"
 #include "generation_flags.h"
+#include "input_lines.h"
 #include "interrupt.h"
 #include "messages.h"
 #include "model_options.h"
@@ -82,15 +83,22 @@ class LineServer {
         scheduler_(*loaded.engine, parallel) {}
 
   int serve() {
-    for_each_input_line([this](std::string_view line) {
-      submit(line);
-      while (n_running_ >= parallel_) step();
-    });
-    while (n_running_ > 0) step();
+    while (take_lines()) step();
     return interrupted() ? signal_status() : status_;
   }
 
  private:
+  // As many as there is room for. Lines are waited for only when nothing is in the making: who waits for an answer may
+  // send the next line only then. False when there is nothing to do any more.
+  bool take_lines() {
+    while (n_running_ == 0 || (n_running_ < parallel_ && lines_.ready())) {
+      std::string_view line;
+      if (interrupted() || !lines_.next(line)) break;
+      if (!is_blank(line)) submit(line);
+    }
+    return n_running_ > 0;
+  }
+
   void step() {
     stop_if_interrupted();
     scheduler_.step();
@@ -142,6 +150,7 @@ class LineServer {
   Output& output_;
   AnswerWriter writer_;
   engine::Scheduler scheduler_;
+  InputLines lines_;
   std::deque<Json>
       answers_;  // of lines whose turn has not come yet; null while in the making. References stay valid at both ends.
   int64_t n_running_ = 0;

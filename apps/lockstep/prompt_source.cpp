@@ -32,16 +32,6 @@ std::string all_of_stdin() {
   return text;
 }
 
-// One line without its end; false when there is none.
-bool next_line(std::string& line) {
-  const WaitingForInput waiting;
-  line.clear();
-  int byte = next_byte();
-  if (byte == EOF) return false;
-  for (; byte != EOF && byte != '\n'; byte = next_byte()) line += static_cast<char>(byte);
-  return true;
-}
-
 }  // namespace
 
 void add_prompt_options(CLI::App& command, PromptSource& source, const std::string& name, PromptForms forms) {
@@ -88,13 +78,6 @@ std::string read_file_or_stdin(const std::string& name) {
 std::vector<tokenizer::TokenId> encode_prompt(const RawPrompt& prompt, const tokenizer::Tokenizer& tokenizer) {
   if (prompt.ids) return *prompt.ids;
   return tokenizer.encode(prompt.text, {.add_special = true, .parse_special = true});
-}
-
-void for_each_input_line(const std::function<void(std::string_view)>& visit) {
-  std::string line;
-  while (!interrupted() && next_line(line)) {
-    if (line.find_first_not_of(" \t\r") != line.npos) visit(line);
-  }
 }
 
 }  // namespace lockstep

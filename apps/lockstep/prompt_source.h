@@ -4,10 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tokenizer/tokenizer.h"
@@ -49,8 +47,5 @@ struct RawPrompt {
 // A text has its special tokens recognised, and added by the file's rule; ids are taken as they are.
 [[nodiscard]] std::vector<tokenizer::TokenId> encode_prompt(const RawPrompt& prompt,
                                                             const tokenizer::Tokenizer& tokenizer);
-
-// Calls visit(line) for every line of standard input that is not blank, without its end, until the user interrupts.
-void for_each_input_line(const std::function<void(std::string_view)>& visit);
 
 }  // namespace lockstep

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "exit_status.h"
+#include "input_lines.h"
 #include "interrupt.h"
-#include "prompt_source.h"
 
 namespace lockstep {
 namespace {
@@ -107,7 +107,10 @@ int serve_lines(Output& output, const std::function<Json(std::string_view)>& ans
       return error_json(to_string(ErrorCode::kNoMemory), "not enough memory for this request");
     }
   };
-  for_each_input_line([&](std::string_view line) { output.write_line(answer_or_error(line)); });
+  InputLines lines;
+  for (std::string_view line; !interrupted() && lines.next(line);) {
+    if (!is_blank(line)) output.write_line(answer_or_error(line));
+  }
   return interrupted() ? signal_status() : status;
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`lockstep complete --stdin-jsonl --parallel N`: requests together, answers as if each were alone."""
 import json
+import select
 import subprocess
 
 import lockstep_program
@@ -69,18 +70,56 @@ class Parallel(ProgramTest):
             answers = self.answers([b"nonsense"] * 3, parallel, status=FAILED)
             self.assertTrue(all("error" in answer for answer in answers))
 
-    def test_a_lone_request_is_answered_before_the_input_ends(self):
-        """With one at a time, whoever waits for an answer before the next question gets it."""
-        process = start("complete", MODEL, "--stdin-jsonl", "--parallel", "1", stderr=subprocess.DEVNULL)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        for n in (1, 3):
-            process.stdin.write(json.dumps({"text": "a", "n_predict": n, "temp": 0}).encode() + b"\n")
-            process.stdin.flush()
-            self.assertEqual(json.loads(process.stdout.readline())["n_generated"], n)
+    def start_server(self, parallel):
+        process = start("complete", MODEL, "--stdin-jsonl", "--parallel", str(parallel), stderr=subprocess.DEVNULL, bufsize=0)
+        for cleanup in (process.stdout.close, process.wait, process.kill):
+            self.addCleanup(cleanup)
+        return process
+
+    def send(self, process, *requests, end=b"\n"):
+        process.stdin.write(b"\n".join(json.dumps(request).encode() for request in requests) + end)
+        process.stdin.flush()
+
+    def receive(self, process):
+        """The next answer, which comes although the input goes on."""
+        self.assertTrue(select.select([process.stdout], [], [], lockstep_program.TIMEOUT_S)[0], "no answer comes")
+        return json.loads(process.stdout.readline())
+
+    def test_whoever_waits_for_an_answer_before_the_next_question_gets_it(self):
+        requests = unlike_requests()[:6]
+        expected = self.without_times(self.answers_of("complete", requests))
+        for parallel in (1, 2, 8):
+            with self.subTest(parallel=parallel):
+                process = self.start_server(parallel)
+                got = []
+                for request in requests:
+                    self.send(process, request)
+                    got.append(self.receive(process))
+                self.assertEqual(self.without_times(got), expected)
+                process.stdin.close()
+                self.assertEqual(process.wait(lockstep_program.TIMEOUT_S), DONE)
+
+    def test_a_request_joins_others_on_their_way_and_half_a_line_holds_nobody_up(self):
+        long, short = {"text": "a", "n_predict": 300, "seed": 1, "ignore_eos": True}, {"text": "b", "n_predict": 3, "seed": 2}
+        expected = self.without_times(self.answers_of("complete", [long, short, short]))
+        process = self.start_server(2)
+        self.send(process, long)
+        line = json.dumps(short).encode()
+        self.send(process, short, end=b"\n \n" + line[:9])
+        got = [self.receive(process), self.receive(process)]
+        process.stdin.write(line[9:])  # the last line has no end
         process.stdin.close()
+        got.append(self.receive(process))
+        self.assertEqual(self.without_times(got), expected)
         self.assertEqual(process.wait(lockstep_program.TIMEOUT_S), DONE)
+
+    def test_a_bad_line_is_answered_before_the_input_ends(self):
+        process = self.start_server(4)
+        process.stdin.write(b"nonsense\n")
+        process.stdin.flush()
+        self.assertIn("error", self.receive(process))
+        process.stdin.close()
+        self.assertEqual(process.wait(lockstep_program.TIMEOUT_S), FAILED)
 
     def test_counts_that_make_no_sense_are_refused(self):
         for value in ("0", "65", "-1", "x", "1.5", "", "99999999999999999999"):

@@ -10,7 +10,6 @@
 #include "core_probe.h"
 #include "exit_status.h"
 #include "interference.h"
-#include "interrupt.h"
 #include "messages.h"
 #include "progress_line.h"
 
@@ -61,7 +60,6 @@ class Bench {
   MachineState machine_state() { return {probe_.measure(team_), clock_ghz(team_)}; }
 
   MeasuredRun run_once(const Test& test) {
-    stop_if_interrupted();
     const MachineState before = machine_state();
     const InterferenceGuard guard;
     const BenchSequences::Measured m =

@@ -4,7 +4,6 @@
 #include <chrono>
 
 #include "base/random.h"
-#include "interrupt.h"
 
 namespace lockstep {
 namespace {
@@ -30,7 +29,6 @@ int32_t BenchSequences::next_token() {
 
 // A pass over rows_, each of which is the next position of its cache or follows another row of the same cache.
 void BenchSequences::forward() {
-  stop_if_interrupted();
   engine_.forward(rows_);
   for (const model::BatchRow& row : rows_) row.cache->set_length(row.position + 1);
   const auto n_wanted = std::ranges::count_if(rows_, [](const model::BatchRow& row) { return row.wants_logits; });

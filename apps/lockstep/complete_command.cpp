@@ -101,6 +101,7 @@ class LineServer {
 
   void step() {
     stop_if_interrupted();
+    const DeferSignals until_written;
     scheduler_.step();
     for (; !answers_.empty() && !answers_.front().is_null(); answers_.pop_front()) output_.write_line(answers_.front());
   }
@@ -191,6 +192,7 @@ int run_complete(CompleteOptions& options, Output& output) {
     return status;
   }
   const Request request = {encode_prompt(prompt, tokenizer), settings};
+  const DeferSignals until_answered;
   Completer completer(loaded);
   const engine::GenerateOptions generate = served_options(settings, *loaded.engine);
   if (!options.json) return stream(completer, request, generate, output);

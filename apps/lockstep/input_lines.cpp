@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "interrupt.h"
 
 namespace lockstep {
 namespace {
@@ -30,7 +29,6 @@ bool something_comes_within(int milliseconds) {
 
 bool InputLines::next(std::string_view& line) {
   while (!has_line() && !ended_) {
-    const WaitingForInput waiting;
     if (something_comes_within(kAllTime)) read_more();
   }
   if (begin_ == buffer_.size()) return false;

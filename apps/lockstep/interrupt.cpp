@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <string_view>
@@ -11,9 +12,11 @@
 namespace lockstep {
 namespace {
 
-// A signal handler can reach nothing but objects of static storage; these two are all there is.
-volatile std::sig_atomic_t first_signal = 0;  // its number; 0: none
-volatile std::sig_atomic_t is_waiting = 0;
+// A signal handler can reach nothing but objects of static storage; these are all there is. It may run in any thread.
+std::atomic<int> first_signal = 0;  // its number; 0: none
+std::atomic<int> n_to_finish = 0;
+std::atomic<bool> is_waiting = false;
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 std::string_view message_of(int signal) noexcept {
   switch (signal) {
@@ -34,7 +37,7 @@ std::string_view message_of(int signal) noexcept {
 }
 
 extern "C" void on_signal(int signal) {
-  if (first_signal != 0 || is_waiting != 0) leave(signal);
+  if (first_signal != 0 || is_waiting || n_to_finish == 0) leave(signal);
   first_signal = signal;
 }
 
@@ -66,7 +69,7 @@ bool must_leave() noexcept {
 }
 
 int signal_status() noexcept {
-  return first_signal == 0 ? kExitDone : kExitBySignal + static_cast<int>(first_signal);
+  return first_signal == 0 ? kExitDone : kExitBySignal + first_signal;
 }
 
 void print_signal() noexcept {
@@ -82,12 +85,19 @@ void stop_if_interrupted() {
   if (interrupted()) throw Interrupted();
 }
 
+DeferSignals::DeferSignals() noexcept {
+  ++n_to_finish;
+}
+DeferSignals::~DeferSignals() {
+  --n_to_finish;
+}
+
 WaitingForInput::WaitingForInput() noexcept {
-  is_waiting = 1;
+  is_waiting = true;
   if (must_leave()) leave(first_signal);  // it came just before, and there would be no second one
 }
 WaitingForInput::~WaitingForInput() {
-  is_waiting = 0;
+  is_waiting = false;
 }
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
-// Signals that end the program: Control-C, SIGTERM, and SIGHUP of a terminal that goes away. The first one lets it end
-// in order after its current step, the second one ends it at once. POSIX signals are handled here and nowhere else.
+// Signals that end the program: Control-C, SIGTERM, and SIGHUP of a terminal that goes away. They end it at once,
+// unless something is to be finished (DeferSignals): then the first one lets it end in order after its current step,
+// and the second one ends it at once. POSIX signals are handled here and nowhere else.
 #pragma once
 
 #include <exception>
@@ -12,10 +13,11 @@ class Interrupted : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
 };
 
-// The signals set a flag, unless the caller has them ignored; SIGPIPE and SIGXFSZ are ignored, so that a closed pipe
-// and a file beyond the user's limit are errors of the write. Once per program.
+// Signals that the caller has ignored stay so; SIGPIPE and SIGXFSZ are ignored, so that a closed pipe and a file beyond
+// the user's limit are errors of the write. Once per program.
 void install_signal_handlers();
 
+// A signal has come and waits for us to end.
 [[nodiscard]] bool interrupted() noexcept;
 
 // Interrupted by something else than Control-C: what can go on after Control-C, a conversation, cannot now.
@@ -33,7 +35,17 @@ void forget_interrupt() noexcept;
 // Throws Interrupted when interrupted().
 void stop_if_interrupted();
 
-// While one exists the program waits for input and has nothing to finish: a signal ends it at once.
+// While one exists there is something to finish: an answer, a file. A first signal only makes interrupted() true, and
+// who has the scope looks at it soon enough and after it.
+class DeferSignals {
+ public:
+  DeferSignals() noexcept;
+  ~DeferSignals();
+  DeferSignals(const DeferSignals&) = delete;
+  DeferSignals& operator=(const DeferSignals&) = delete;
+};
+
+// While one exists the program waits for input amid what it has to finish: a signal ends it at once.
 class WaitingForInput {
  public:
   WaitingForInput() noexcept;

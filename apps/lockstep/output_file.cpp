@@ -25,6 +25,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     stream_.reset(std::fopen(path_.c_str(), "wb"));
     if (!stream_) fail_with(errno);
   } else {
+    until_complete_.emplace();
     file_.emplace(path_);
   }
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/new_file.h"
+#include "interrupt.h"
 
 namespace lockstep {
 
@@ -40,6 +41,7 @@ class OutputFile {
   [[noreturn]] void fail_with(int system_error) const;
 
   std::string path_;
+  std::optional<DeferSignals> until_complete_;  // an unfinished file may have a name
   std::optional<NewFile> file_;
   std::unique_ptr<std::FILE, Closer> stream_;  // when it is no regular file
 };

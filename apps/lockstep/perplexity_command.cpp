@@ -95,8 +95,12 @@ std::string result_text(const PerplexityResult& result, const TextWindows& windo
 
 PerplexityResult measure(const PerplexityCommand& options, engine::Engine& engine, const TextWindows& windows) {
   Base base = open_base(options, engine, windows);
+  std::optional<DeferSignals> until_complete;
   std::unique_ptr<verify::BaseWriter> writer;
-  if (!options.save_base.empty()) writer = std::make_unique<verify::BaseWriter>(options.save_base, engine, windows);
+  if (!options.save_base.empty()) {
+    until_complete.emplace();  // an unfinished file may have a name
+    writer = std::make_unique<verify::BaseWriter>(options.save_base, engine, windows);
+  }
   Progress progress(windows.count());
   verify::PerplexityOptions how = {base.rows, nullptr,
                                    [&](const verify::PerplexityProgress& now) { progress.report(now); }};

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "interrupt.h"
 #include "number_text.h"
 #include "usage.h"
 
@@ -26,7 +25,6 @@ int next_byte() {
 }
 
 std::string all_of_stdin() {
-  const WaitingForInput waiting;
   std::string text;
   for (int byte = next_byte(); byte != EOF; byte = next_byte()) text += static_cast<char>(byte);
   return text;

@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "commands.h"
 #include "exit_status.h"
-#include "interrupt.h"
 #include "messages.h"
 #include "model_options.h"
 #include "number_text.h"
@@ -104,11 +103,7 @@ Verdict replay(ModelInMode& model, const Json& answer) {
   engine::GenerateOptions options = recording.options;
   if (recording.is_cut) options.n_predict = static_cast<int64_t>(recording.ids.size());
   engine::Session session(*loaded.engine);
-  session.set_progress([](int64_t, int64_t) { stop_if_interrupted(); });
-  const engine::Generated generated = engine::generate(session, *loaded.engine, recording.prompt, options, [](TokenId) {
-    return interrupted() ? std::optional(engine::FinishReason::kCancelled) : std::nullopt;
-  });
-  stop_if_interrupted();
+  const engine::Generated generated = engine::generate(session, *loaded.engine, recording.prompt, options, {});
   const Json again = answer_json(generated, recording.prompt, loaded.engine->tokenizer(), loaded.load_ms);
   const RecordedModel here = recorded_model(request_receipt(model_receipt(loaded.file, *loaded.engine), options));
   return {first_difference(recording, again), recording.ids.size(), differences(recording.model, here), recording.model,

@@ -94,11 +94,11 @@ std::string text_request(std::string_view line) {
   return text_of(field, json[field]);
 }
 
-int serve_lines(Output& output, const std::function<Json(std::string_view)>& answer) {
+int serve_lines(Output& output, const std::function<Json(std::string_view)>& serve) {
   int status = kExitDone;
   const auto answer_or_error = [&](std::string_view line) -> Json {
     try {
-      return answer(line);
+      return serve(line);
     } catch (const Error& error) {
       status = kExitFailed;
       return error_json(to_string(error.code()), error.what());
@@ -109,7 +109,10 @@ int serve_lines(Output& output, const std::function<Json(std::string_view)>& ans
   };
   InputLines lines;
   for (std::string_view line; !interrupted() && lines.next(line);) {
-    if (!is_blank(line)) output.write_line(answer_or_error(line));
+    if (is_blank(line)) continue;
+    const Json answer = answer_or_error(line);
+    const DeferSignals until_written;
+    output.write_line(answer);
   }
   return interrupted() ? signal_status() : status;
 }

@@ -29,8 +29,8 @@ struct Request {
 // The bytes of a line {"text":...} or {"bytes":[...]}, which may have no other field.
 [[nodiscard]] std::string text_request(std::string_view line);
 
-// Answers every line of standard input with one line: answer(line), or the error that it threw. Returns the exit
+// Answers every line of standard input with one line: serve(line), or the error that it threw. Returns the exit
 // status.
-[[nodiscard]] int serve_lines(Output& output, const std::function<Json(std::string_view)>& answer);
+[[nodiscard]] int serve_lines(Output& output, const std::function<Json(std::string_view)>& serve);
 
 }  // namespace lockstep

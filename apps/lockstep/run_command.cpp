@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <optional>
 
 #include "answer_writer.h"
 #include "base/error.h"
@@ -68,9 +69,24 @@ void take_up(ChatPartner& partner, const RunOptions& options) {
   if (!options.system.empty()) partner.conversation().set_system(options.system);
 }
 
+// Asks. From the first words of the answer on, signals wait until the caller has written it down: `until_written`.
+ChatAnswer ask(ChatPartner& partner, const std::string& message, std::optional<DeferSignals>& until_written,
+               const AnswerWatcher::Show& show) {
+  const auto begin = [&] {
+    if (!until_written) until_written.emplace();
+  };
+  ChatAnswer answer = partner.ask(message, [&](std::string_view text) {
+    begin();
+    show(text);
+  });
+  begin();  // an answer without words is one too
+  return answer;
+}
+
 int answer_for_people(ChatPartner& partner, const std::string& message, const RunOptions& options, Output& output) {
   RunScreen screen(output);
-  const ChatAnswer answer = partner.ask(message, [&](std::string_view text) { screen.show(text); });
+  std::optional<DeferSignals> until_written;
+  const ChatAnswer answer = ask(partner, message, until_written, [&](std::string_view text) { screen.show(text); });
   partner.save_and_tell(answer, options.session, [&] {
     screen.end_text();
     screen.say_about(answer, partner.loaded().engine->ctx_size());
@@ -80,7 +96,8 @@ int answer_for_people(ChatPartner& partner, const std::string& message, const Ru
 
 // Events, one line each: the text as it comes, then all about the answer.
 int answer_as_json(ChatPartner& partner, const std::string& message, const RunOptions& options, Output& output) {
-  const ChatAnswer answer = partner.ask(message, [&](std::string_view text) {
+  std::optional<DeferSignals> until_written;
+  const ChatAnswer answer = ask(partner, message, until_written, [&](std::string_view text) {
     Json event = Json::object();
     set_text(event, "delta", text);
     output.write_line(event);
@@ -114,7 +131,10 @@ int run_run(RunOptions& options, Output& output) {
     if (has_prompt_source(options.prompt)) fail(ErrorCode::kBadRequest, "the prompt is empty");
     return kExitDone;  // the input has ended before it began
   }
-  if (!options.session.empty()) engine::check_session_place(options.session);
+  if (!options.session.empty()) {
+    const DeferSignals until_tried;  // a file that is tried may have a name
+    engine::check_session_place(options.session);
+  }
   const LoadedModel loaded = load_model(options.model);
   ChatPartner partner = make_partner(loaded, options, std::move(settings));
   take_up(partner, options);

@@ -19,6 +19,7 @@ class RunLoop {
       : partner_(partner), screen_(screen), session_file_(session_file), commands_(partner, screen, session_file) {}
 
   int run() {
+    const DeferSignals until_left;
     while (!must_leave()) {
       const std::optional<std::string> message = read_message();
       if (!message) break;

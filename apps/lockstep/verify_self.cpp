@@ -4,7 +4,6 @@
 
 #include "exit_status.h"
 #include "gguf/named_errors.h"
-#include "interrupt.h"
 #include "json_text.h"
 #include "messages.h"
 #include "progress_line.h"
@@ -68,7 +67,6 @@ int run_verify_self(const ModelOptions& model, const VerifySelfOptions& options,
   how.compute = engine.compute;
   how.cache_type = engine.kv_type;
   how.progress = [&](const verify::SelfCheckProgress& progress) {
-    stop_if_interrupted();
     line.show(fmt::format("path {} of {}: {}", progress.n_done + 1, progress.n_paths, progress.isa));
   };
   const gguf::ModelFile file = gguf::ModelFile::open(model_path(model));

@@ -7,14 +7,12 @@
 #include "json_text.h"
 
 namespace lockstep {
-namespace {
 
-[[noreturn]] void fail_write(int system_error) {
-  if (system_error == EPIPE) throw ClosedPipe();
-  fail(ErrorCode::kIo, "writing to standard output: {}", std::strerror(system_error));
+void Output::fail_write(int system_error) {
+  if (first_error_ == 0) first_error_ = system_error;
+  if (first_error_ == EPIPE) throw ClosedPipe();
+  fail(ErrorCode::kIo, "writing to standard output: {}", std::strerror(first_error_));
 }
-
-}  // namespace
 
 void Output::write(std::string_view bytes) {
   if (bytes.empty()) return;

@@ -32,7 +32,10 @@ class Output {
   [[nodiscard]] std::FILE* file() const noexcept { return file_; }
 
  private:
+  [[noreturn]] void fail_write(int system_error);
+
   std::FILE* file_;
+  int first_error_ = 0;  // of the system; the stream fails from then on and says no longer why
   bool inside_line_ = false;
 };
 

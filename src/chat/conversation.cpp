@@ -31,6 +31,11 @@ bool has_role(const Json& message, std::string_view role) {
 
 }  // namespace
 
+void Conversation::set_system(std::string text) {
+  if (!utf8_is_valid(text)) fail(ErrorCode::kBadRequest, "the system text is not UTF-8");
+  system_ = std::move(text);
+}
+
 void Conversation::ask(std::string text) {
   if (!utf8_is_valid(text)) fail(ErrorCode::kBadRequest, "the message is not UTF-8");
   turns_.push_back({std::move(text), std::nullopt});

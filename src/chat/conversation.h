@@ -15,8 +15,8 @@ namespace lockstep::chat {
 
 class Conversation {
  public:
-  // Empty: no system message.
-  void set_system(std::string text) { system_ = std::move(text); }
+  // Empty: no system message. Error kBadRequest when `text` is not UTF-8.
+  void set_system(std::string text);
   [[nodiscard]] const std::string& system() const noexcept { return system_; }
 
   // A question that waits for its answer. Error kBadRequest when `text` is not UTF-8.

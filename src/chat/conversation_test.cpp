@@ -53,6 +53,7 @@ TEST(Conversation, TakesQuestionsAndAnswersBack) {
 TEST(Conversation, WhatIsNoTextIsRefusedInQuestionsAndMadeVisibleInAnswers) {
   Conversation conversation;
   EXPECT_THROW(conversation.ask("caf\xc3"), Error);
+  EXPECT_THROW(conversation.set_system("caf\xc3"), Error);
   EXPECT_EQ(conversation.n_turns(), 0u);
   conversation.ask("?");
   conversation.answer("caf\xc3");

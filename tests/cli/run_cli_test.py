@@ -51,6 +51,11 @@ class OneAnswer(RunTest):
             self.assertEqual(done["prompt_ids"], rendered["ids"])
             self.assertIn(b"stays plain text", process.stderr_bytes)
 
+    def test_a_system_text_that_is_no_text_is_refused_as_a_message_is(self):
+        no_text = b"\xff".decode("utf-8", "surrogateescape")
+        self.expect_error(run("run", MODEL, "a", "-n", "1", "-sys", no_text), FAILED, "system text", "UTF-8")
+        self.expect_error(run("run", MODEL, no_text, "-n", "1"), FAILED, "message", "UTF-8")
+
     def test_a_prompt_in_every_form_and_piped_input_have_the_same_answer(self):
         """B49: input that ends within a line, and two lines, are one message."""
         wanted = self.events("one\ntwo", "-n", "6")["ids"]

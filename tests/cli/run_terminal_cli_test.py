@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The conversation of `lockstep run`, typed into a terminal (tmux)."""
+import contextlib
 import fcntl
 import os
 import pty
@@ -247,6 +248,21 @@ class ClosedTerminal(ProgramTest):
                 question, answer = saved_messages(file)
                 self.assertEqual((question["role"], question["content"]), ("user", self.QUESTION))
                 self.assertNotEqual(answer["content"], "")
+
+    def test_a_full_disk_is_told_as_what_it_is(self):
+        """The answers go to a file; the conversation is on the terminal all the same."""
+        window, terminal = pty.openpty()
+        with open("/dev/full", "wb") as full:
+            process = start("run", MODEL, *GREEDY, "-n", "3", stdin=terminal, stdout=full, stderr=terminal)
+        os.close(terminal)
+        os.write(window, self.QUESTION.encode() + b"\n")
+        said = b""
+        with contextlib.suppress(OSError):  # nobody has the terminal any more
+            while True:
+                said += os.read(window, 4096)
+        os.close(window)
+        self.assertEqual(process.wait(TIMEOUT_S), FAILED)
+        self.assertEqual(re.findall(rb"error: .*\w", said), [b"error: writing to standard output: No space left on device"])
 
 
 if __name__ == "__main__":

@@ -111,9 +111,19 @@ PerplexityResult measure(const PerplexityCommand& options, engine::Engine& engin
   return result;
 }
 
+// 0 is the model's own, which is looked at when it is known.
+void check_window_size(const ModelOptions& options) {
+  const int64_t size = engine_options(options).ctx_size;
+  if (size != 0 && size < TextWindows::kLeastSize) {
+    fail(ErrorCode::kUsage, "option --ctx-size: {}, expected windows of {} tokens or more", size,
+         TextWindows::kLeastSize);
+  }
+}
+
 int run_perplexity(PerplexityCommand& options, Output& output) {
   settle_model_argument(options.model, options.text.positional);
   check_prompt_source(options.text);
+  check_window_size(options.model);
   const int64_t most = as_usage([&] {
     return parse_integer("chunks", options.chunks, {-1, std::numeric_limits<int64_t>::max()});
   });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
 
 #include "base/error.h"
 #include "commands.h"
@@ -10,6 +11,7 @@
 #include "json_text.h"
 #include "messages.h"
 #include "model_options.h"
+#include "name_list.h"
 #include "number_text.h"
 #include "output_file.h"
 #include "prompt_progress.h"
@@ -30,18 +32,51 @@ struct TraceOptions {
   std::string layer;
 };
 
-// The tensors that --filter and --layer leave.
-verify::Trace::Select selection(const TraceOptions& options) {
-  return as_usage([&]() -> verify::Trace::Select {
-    int64_t layer = -1;
-    if (!options.layer.empty()) layer = parse_integer("layer", options.layer, {.lowest = 0});
-    if (options.filter.empty() && layer < 0) return {};
-    const auto pattern = std::make_shared<tokenizer::SearchPattern>(options.filter);
-    return [layer, pattern](const model::TensorView& tensor) {
-      return (layer < 0 || tensor.layer == layer) && pattern->found_in(tensor.name);
-    };
-  });
-}
+// The tensors that --filter and --layer leave, and what there was to choose from.
+class Selection {
+ public:
+  // Error kUsage for values that can be none.
+  explicit Selection(const TraceOptions& options)
+      : filter_(options.filter),
+        layer_(as_usage([&] { return parse_layer(options.layer); })),
+        pattern_(as_usage([&] { return tokenizer::SearchPattern(options.filter); })) {}
+
+  // Error kBadRequest for a layer that the model does not have.
+  void check_layer(int64_t n_layers) const {
+    if (layer_ < n_layers) return;
+    fail(ErrorCode::kBadRequest, "option layer: {}, expected one of the model's, 0 to {}", layer_, n_layers - 1);
+  }
+
+  bool takes(const model::TensorView& tensor) {
+    if (layer_ >= 0 && tensor.layer != layer_) return false;
+    const bool found = pattern_.found_in(tensor.name);
+    if (!found) others_.emplace(kind(tensor));
+    return found;
+  }
+
+  // Error kNotFound for a filter that has left nothing.
+  void check_found(const verify::Trace& trace) const {
+    if (!trace.records().empty() || filter_.empty()) return;
+    fail(ErrorCode::kNotFound, "option filter: \"{}\" is in the name of no tensor{}; there are {}", printable(filter_),
+         layer_ < 0 ? "" : fmt::format(" of layer {}", layer_), listed_names({others_.begin(), others_.end()}));
+  }
+
+ private:
+  static int64_t parse_layer(const std::string& text) {
+    return text.empty() ? -1 : parse_integer("layer", text, {.lowest = 0});
+  }
+
+  // Its name without the layer.
+  static std::string_view kind(const model::TensorView& tensor) {
+    const std::string_view name = tensor.name;
+    return tensor.layer < 0 ? name : name.substr(0, name.rfind('-'));
+  }
+
+  std::string filter_;
+  int64_t layer_;  // -1: of all
+  tokenizer::SearchPattern pattern_;
+  std::set<std::string, std::less<>> others_;
+};
 
 Json header(const ModelOptions& options, const RawPrompt& prompt, std::span<const tokenizer::TokenId> ids,
             const tokenizer::Tokenizer& tokenizer) {
@@ -87,13 +122,15 @@ void refuse_one_file_twice(const std::deque<OutputFile>& files) {
 int run_trace(TraceOptions& options, Output& output) {
   settle_model_argument(options.model, options.prompt.positional);
   check_prompt_source(options.prompt);
-  verify::Trace trace(selection(options));
+  Selection selection(options);
+  verify::Trace trace([&](const model::TensorView& tensor) { return selection.takes(tensor); });
   const RawPrompt prompt = read_prompt(options.prompt);
   std::deque<OutputFile> files;
   keep_tensors(options.tensors, trace, files);
   OutputFile* const logits_file = options.logits_file.empty() ? nullptr : &files.emplace_back(options.logits_file);
   refuse_one_file_twice(files);
   LoadedModel loaded = load_model(options.model);
+  selection.check_layer(loaded.engine->model().config.n_layers);
   const tokenizer::Tokenizer& tokenizer = loaded.engine->tokenizer();
   const std::vector<tokenizer::TokenId> ids = encode_prompt(prompt, tokenizer);
   const auto write = [&] {
@@ -109,6 +146,7 @@ int run_trace(TraceOptions& options, Output& output) {
     throw;
   }
   trace.finish();
+  if (files.empty()) selection.check_found(trace);  // else the files are what was wanted
   for (OutputFile& file : files) file.commit();
   write();
   print_warnings(tokenizer);

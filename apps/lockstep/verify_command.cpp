@@ -106,7 +106,9 @@ int verify_against(VerifyOptions& options, Output& output) {
 
 int run_verify(VerifyOptions& options, Output& output) {
   settle_model_argument(options.model, options.prompt.positional);
-  if (options.self == !options.against.empty()) fail(ErrorCode::kUsage, "verify needs --against FILE or --self");
+  if (options.self && !options.against.empty())
+    fail(ErrorCode::kUsage, "--self and --against are both given, expected one of them");
+  if (!options.self && options.against.empty()) fail(ErrorCode::kUsage, "verify needs --against FILE or --self");
   if (!options.self) return verify_against(options, output);
   if (has_prompt_source(options.prompt)) fail(ErrorCode::kUsage, "verify --self has a text of its own");
   if (options.compute->count() == 0) options.model.compute = "fast";

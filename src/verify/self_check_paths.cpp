@@ -124,7 +124,7 @@ std::set<quant::TensorType> weight_types(const model::Model& model) {
 }  // namespace
 
 CheckedTokens CheckedTokens::make(const model::Config& config, bool full) {
-  const int64_t n = std::min(full ? kFull : kQuick, config.context_length);
+  const int64_t n = std::clamp(config.context_length, kLeast, full ? kFull : kQuick);
   CheckedTokens made;
   made.tokens = random_tokens(n, config.n_vocab, 1);
   made.other_end = random_tokens(n - made.n_reused(), config.n_vocab, 2);

@@ -19,6 +19,8 @@ namespace lockstep::verify {
 struct CheckedTokens {
   static constexpr int64_t kQuick = 140;  // an expert of many gets too few of these for a panel
   static constexpr int64_t kFull = 530;
+  // A prefix and something after it, also of a model that was trained for less.
+  static constexpr int64_t kLeast = 2;
   // Last positions whose logits are hashed: as many as make the head take its panel.
   static constexpr int64_t kWanted = model::kMostStreamed + 4;
   static constexpr int64_t kOneByOne = 2;                     // last tokens of every path, as an answer is made

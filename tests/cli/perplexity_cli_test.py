@@ -61,7 +61,7 @@ class Perplexity(ProgramTest):
             return run("perplexity", MODEL, *arguments)
 
         self.expect_error(perplexity("-p", "too short"), FAILED, "one window of 512")
-        self.expect_error(perplexity("-p", TEXT, "-c", "3"), FAILED, "3")
+        self.expect_error(perplexity("-p", TEXT, "-c", "3"), USAGE, "--ctx-size", "3", "4")
         self.expect_error(perplexity("-p", TEXT, "--chunks", "x"), USAGE, "--chunks")
         self.expect_error(perplexity(), USAGE, "no text")
         self.expect_error(perplexity("-p", TEXT, "-c", "64", "--against", "/no/such/base"), FAILED, "/no/such/base")

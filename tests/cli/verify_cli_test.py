@@ -74,6 +74,17 @@ class Trace(InFolder):
         _, tensors = self.trace("--layer", "1", "--filter", "norm")
         self.assertEqual([t["name"] for t in tensors], ["norm-1", "attn_norm-1", "norm-1", "ffn_norm-1"])
 
+    def test_a_choice_that_leaves_nothing_says_what_there_is(self):
+        few = ("trace", MODEL, "--ids", "1")
+        for arguments, words in ((("--layer", "2"), ("layer: 2", "0 to 1")), (("--filter", "Qcurr"), ("Qcurr", "Qcur, ", "result_output")),
+                                 (("--layer", "1", "--filter", "embd"), ("embd", "of layer 1", "ffn_out"))):
+            process = run(*few, *arguments)
+            self.expect_error(process, FAILED, *words)
+            self.assertEqual(process.stdout_bytes, b"")
+        # Who wants a file may want no lines.
+        _, tensors = self.trace("--filter", "nothing", "--logits", self.folder / "logits")
+        self.assertEqual(tensors, [])
+
     def test_what_cannot_be_done_is_refused(self):
         few = ("trace", MODEL, "--ids", "1")
         self.expect_error(run(*few, "--filter", "("), USAGE, "--filter")

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """`lockstep verify --self`: every path of this machine, and what scripts rely on."""
+import pathlib
+
 import lockstep_program
 from lockstep_program import MODEL, USAGE, ProgramTest, run
 
@@ -33,6 +35,19 @@ class VerifySelf(ProgramTest):
     def test_full_has_more_paths(self):
         self.assertGreater(len(self.json_of("verify", MODEL, "--self", "--full", "--json")["paths"]),
                            len(self.json_of("verify", MODEL, "--self", "--json")["paths"]))
+
+    def test_a_model_of_one_token_of_context_is_no_fault(self):
+        key = b"llama.context_length"
+        model = pathlib.Path(MODEL).read_bytes()
+        value = model.index(key) + len(key) + 4  # behind its type
+        path = self.temporary_folder() / "short.gguf"
+        path.write_bytes(model[:value] + (1).to_bytes(4, "little") + model[value + 4:])
+        report = self.json_of("verify", path, "--self", "--json")
+        self.assertIs(report["equal"], True, report)
+        self.assertIn("reused", {path["prefix"] for path in report["paths"]})
+
+    def test_self_and_against_exclude_each_other(self):
+        self.expect_error(run("verify", MODEL, "--self", "--against", "x"), USAGE, "--self and --against")
 
     def test_quick_and_full_are_not_both(self):
         self.expect_error(run("verify", MODEL, "--self", "--quick", "--full"), USAGE, "--full")

@@ -111,7 +111,7 @@ class LineServer {
   void submit(std::string_view line) {
     Json& slot = answers_.emplace_back();
     try {
-      const Request request = parse_request(line, defaults_, loaded_.engine->tokenizer());
+      const Request request = parse_request(line, defaults_, loaded_.engine->tokenizer(), loaded_.engine->ctx_size());
       const engine::GenerateOptions options = served_options(request.settings, *loaded_.engine);
       const auto watcher = std::make_shared<AnswerWatcher>(loaded_.engine->tokenizer(), options.stop);
       scheduler_.submit({request.prompt, options, [watcher](TokenId id) { return watcher->next(id); },
@@ -191,7 +191,7 @@ int run_complete(CompleteOptions& options, Output& output) {
     if (status == kExitDone) print_warnings(tokenizer);
     return status;
   }
-  const Request request = {encode_prompt(prompt, tokenizer), settings};
+  const Request request = {encode_prompt(prompt, tokenizer, loaded.engine->ctx_size()), settings};
   const DeferSignals until_answered;
   Completer completer(loaded);
   const engine::GenerateOptions generate = served_options(settings, *loaded.engine);

@@ -59,7 +59,14 @@ void InputLines::read_more() {
   const ssize_t n = ::read(STDIN_FILENO, bytes.data(), bytes.size());
   if (n < 0 && errno != EINTR && errno != EAGAIN) fail(ErrorCode::kIo, "standard input: {}", std::strerror(errno));
   if (n == 0) ended_ = true;
-  if (n > 0) buffer_.append(bytes.data(), static_cast<size_t>(n));
+  if (n <= 0) return;
+  // The middle of a line that is too long anyway gives way to what follows.
+  if (n_searched_ > kMostJsonBytes) buffer_.resize(n_searched_ = kMostJsonBytes + 1);
+  buffer_.append(bytes.data(), static_cast<size_t>(n));
+}
+
+void check_length(std::string_view line) {
+  if (line.size() > kMostJsonBytes) fail(ErrorCode::kBadRequest, "a line of more than {} bytes", kMostJsonBytes);
 }
 
 bool is_blank(std::string_view line) {

@@ -24,9 +24,12 @@ int next_byte() {
   return byte;
 }
 
-std::string all_of_stdin() {
+std::string all_of_stdin(uint64_t most) {
   std::string text;
-  for (int byte = next_byte(); byte != EOF; byte = next_byte()) text += static_cast<char>(byte);
+  for (int byte = next_byte(); byte != EOF; byte = next_byte()) {
+    if (text.size() == most) fail(ErrorCode::kBadRequest, "standard input: more than {} bytes", most);
+    text += static_cast<char>(byte);
+  }
   return text;
 }
 
@@ -69,12 +72,21 @@ RawPrompt read_prompt(const PromptSource& source) {
   return {std::nullopt, source.positional.value_or("")};
 }
 
-std::string read_file_or_stdin(const std::string& name) {
-  return name == "-" ? all_of_stdin() : read_text_file(name);
+std::string read_file_or_stdin(const std::string& name, uint64_t most) {
+  return name == "-" ? all_of_stdin(most) : read_text_file(name, most);
 }
 
-std::vector<tokenizer::TokenId> encode_prompt(const RawPrompt& prompt, const tokenizer::Tokenizer& tokenizer) {
+void check_fits(std::string_view text, const tokenizer::Tokenizer& tokenizer, int64_t n_context) {
+  const uint64_t least = tokenizer.least_tokens(text.size());
+  if (least <= static_cast<uint64_t>(n_context)) return;
+  fail(ErrorCode::kContextFull, "{} bytes of text, at least {} tokens, do not fit the context of {}", text.size(),
+       least, n_context);
+}
+
+std::vector<tokenizer::TokenId> encode_prompt(const RawPrompt& prompt, const tokenizer::Tokenizer& tokenizer,
+                                              int64_t n_context) {
   if (prompt.ids) return *prompt.ids;
+  check_fits(prompt.text, tokenizer, n_context);
   return tokenizer.encode(prompt.text, {.add_special = true, .parse_special = true});
 }
 

@@ -41,11 +41,17 @@ struct RawPrompt {
 // Reads the file, raw bytes, where one is given; `-f -` is standard input.
 [[nodiscard]] RawPrompt read_prompt(const PromptSource& source);
 
-// The bytes of a file; "-" is standard input.
-[[nodiscard]] std::string read_file_or_stdin(const std::string& name);
+// The largest text that is read.
+inline constexpr uint64_t kMostTextBytes = uint64_t{1} << 26;
+
+// The bytes of a file; "-" is standard input. An error for more than `most`, before they are read.
+[[nodiscard]] std::string read_file_or_stdin(const std::string& name, uint64_t most = kMostTextBytes);
+
+// Error kContextFull for a text that is too long for the context whatever its tokens are.
+void check_fits(std::string_view text, const tokenizer::Tokenizer& tokenizer, int64_t n_context);
 
 // A text has its special tokens recognised, and added by the file's rule; ids are taken as they are.
 [[nodiscard]] std::vector<tokenizer::TokenId> encode_prompt(const RawPrompt& prompt,
-                                                            const tokenizer::Tokenizer& tokenizer);
+                                                            const tokenizer::Tokenizer& tokenizer, int64_t n_context);
 
 }  // namespace lockstep

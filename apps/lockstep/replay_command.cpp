@@ -24,6 +24,8 @@ using tokenizer::TokenId;
 // The value of an option that is taken from each receipt.
 constexpr const char* kRecorded = "recorded";
 
+constexpr uint64_t kMostRecordingBytes = uint64_t{1} << 28;
+
 struct ReplayOptions {
   ModelOptions model;
   std::optional<std::string> file;
@@ -194,7 +196,7 @@ int run_replay(ReplayOptions& options, Output& output) {
   settle_model_argument(options.model, options.file);
   if (!options.file) fail(ErrorCode::kUsage, "no FILE of recorded answers is given");
   check(options);
-  const std::string text = read_text_file(*options.file);
+  const std::string text = read_text_file(*options.file, kMostRecordingBytes);
   static_cast<void>(model_path(options.model));
   Replayer replayer(options, output);
   size_t number = 0;

@@ -6,6 +6,7 @@
 #include "exit_status.h"
 #include "input_lines.h"
 #include "interrupt.h"
+#include "prompt_source.h"
 
 namespace lockstep {
 namespace {
@@ -65,8 +66,9 @@ std::vector<TokenId> token_ids_of(std::string_view field, const Json& value) {
   return numbers_of<TokenId>(field, value, kMostId);
 }
 
-Request parse_request(std::string_view line, const GenerationSettings& defaults,
-                      const tokenizer::Tokenizer& tokenizer) {
+Request parse_request(std::string_view line, const GenerationSettings& defaults, const tokenizer::Tokenizer& tokenizer,
+                      int64_t n_context) {
+  check_length(line);
   const Json json = parse_json(line);
   const std::string field = prompt_field(json);
   Request request = {{}, defaults};
@@ -79,7 +81,7 @@ Request parse_request(std::string_view line, const GenerationSettings& defaults,
   if (field == "ids") {
     request.prompt = token_ids_of(field, json[field]);
   } else {
-    request.prompt = tokenizer.encode(text_of(field, json[field]), {.add_special = true, .parse_special = true});
+    request.prompt = encode_prompt({std::nullopt, text_of(field, json[field])}, tokenizer, n_context);
   }
   return request;
 }
@@ -98,6 +100,7 @@ int serve_lines(Output& output, const std::function<Json(std::string_view)>& ser
   int status = kExitDone;
   const auto answer_or_error = [&](std::string_view line) -> Json {
     try {
+      check_length(line);
       return serve(line);
     } catch (const Error& error) {
       status = kExitFailed;

@@ -2,6 +2,7 @@
 // with underscores. A line that cannot be served gets an error in its place and the rest goes on.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -19,9 +20,10 @@ struct Request {
   GenerationSettings settings;
 };
 
-// `defaults` are the settings of the command line. Error kBadRequest naming the field.
+// `defaults` are the settings of the command line. Error kBadRequest naming the field, kContextFull for a text that
+// cannot fit.
 [[nodiscard]] Request parse_request(std::string_view line, const GenerationSettings& defaults,
-                                    const tokenizer::Tokenizer& tokenizer);
+                                    const tokenizer::Tokenizer& tokenizer, int64_t n_context);
 
 // The token ids of a field, 0 to 2^31 - 1. Error kBadRequest naming the field and the place.
 [[nodiscard]] std::vector<tokenizer::TokenId> token_ids_of(std::string_view field, const Json& value);

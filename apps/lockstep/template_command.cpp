@@ -6,6 +6,7 @@
 #include "chat/json_fields.h"
 #include "commands.h"
 #include "exit_status.h"
+#include "input_lines.h"
 #include "json_text.h"
 #include "messages.h"
 #include "model_options.h"
@@ -135,7 +136,7 @@ int run_template(TemplateCommandOptions& options, Output& output) {
   if (options.from_stdin_jsonl) {
     return serve_lines(output, [&](std::string_view line) { return answer_line(renderer, line); });
   }
-  const Json answer = renderer.answer(parse_json(read_file_or_stdin(options.input)), "");
+  const Json answer = renderer.answer(parse_json(read_file_or_stdin(options.input, kMostJsonBytes)), "");
   if (options.json) {
     output.write_line(answer);
   } else {

@@ -36,7 +36,7 @@ chat::Json template_variables(const TemplateOptions& options) {
 }
 
 chat::ChatTemplate template_from_file(const std::string& path) {
-  return chat::ChatTemplate(read_text_file(path), path);
+  return chat::ChatTemplate(read_text_file(path, chat::kMostTemplateBytes), path);
 }
 
 chat::ChatTemplate chosen_template(const TemplateOptions& options, const tokenizer::Tokenizer& tokenizer,

@@ -132,7 +132,7 @@ int run_trace(TraceOptions& options, Output& output) {
   LoadedModel loaded = load_model(options.model);
   selection.check_layer(loaded.engine->model().config.n_layers);
   const tokenizer::Tokenizer& tokenizer = loaded.engine->tokenizer();
-  const std::vector<tokenizer::TokenId> ids = encode_prompt(prompt, tokenizer);
+  const std::vector<tokenizer::TokenId> ids = encode_prompt(prompt, tokenizer, loaded.engine->ctx_size());
   const auto write = [&] {
     output.write_line(header(options.model, prompt, ids, tokenizer));
     for (const verify::TraceRecord& record : trace.records()) output.write_line(verify::to_json(record));

@@ -91,7 +91,8 @@ int verify_against(VerifyOptions& options, Output& output) {
   const RawPrompt prompt = choose_prompt(given, reference);
   take_over_settings(options, reference);
   const LoadedModel loaded = load_model(options.model);
-  const std::vector<tokenizer::TokenId> ids = encode_prompt(prompt, loaded.engine->tokenizer());
+  const std::vector<tokenizer::TokenId> ids =
+      encode_prompt(prompt, loaded.engine->tokenizer(), loaded.engine->ctx_size());
   check_token_count(ids, reference);
   const model::Compute mode = loaded.engine->model().compute;
   const verify::Report report = compare(loaded, ids, reference, tolerance.value_or(default_tolerance(mode)));

@@ -72,8 +72,11 @@ void File::read_at(uint64_t offset, std::span<std::byte> out) const {
   }
 }
 
-std::string read_text_file(const std::filesystem::path& path) {
+std::string read_text_file(const std::filesystem::path& path, uint64_t most) {
   const File file = File::open_for_reading(path);
+  if (file.size() > most) {
+    fail(ErrorCode::kBadFile, "{}: {} bytes, expected at most {}", shown(path), file.size(), most);
+  }
   std::string text(file.size(), '\0');
   file.read_at(0, std::as_writable_bytes(std::span(text)));
   return text;

@@ -35,7 +35,7 @@ class File {
   std::filesystem::path path_;
 };
 
-// The whole of a (small) regular file.
-std::string read_text_file(const std::filesystem::path& path);
+// The whole of a regular file of at most `most` bytes; of a larger one nothing is read (kBadFile).
+std::string read_text_file(const std::filesystem::path& path, uint64_t most = uint64_t{1} << 30);
 
 }  // namespace lockstep

@@ -56,6 +56,18 @@ TEST_F(Files, ReadsWhatIsThere) {
   EXPECT_EQ(read_text_file(write("empty", "")), "");
 }
 
+TEST_F(Files, LargerThanTheLimitAreRefusedUnread) {
+  const std::filesystem::path path = write("a", "0123456789");
+  EXPECT_EQ(read_text_file(path, 10), "0123456789");
+  try {
+    static_cast<void>(read_text_file(path, 9));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadFile);
+    EXPECT_EQ(std::string(error.what()), path.string() + ": 10 bytes, expected at most 9");
+  }
+}
+
 TEST_F(Files, SaysWhereAFileEndsThatIsReadBeyond) {
   const File file = File::open_for_reading(write("a", "0123456789"));
   std::array<std::byte, 4> part;

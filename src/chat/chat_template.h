@@ -4,6 +4,7 @@
 // when it is first rendered. Immutable; safe from several threads.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +12,8 @@
 struct LockstepTemplate;
 
 namespace lockstep::chat {
+
+constexpr uint64_t kMostTemplateBytes = uint64_t{1} << 18;  // as in rust/chat_template
 
 class ChatTemplate {
  public:

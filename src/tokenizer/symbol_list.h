@@ -1,5 +1,5 @@
 // The pieces of a text while neighbours are being merged: a doubly linked list in one array, so that joining two pieces
-// and finding their new neighbours takes constant time.
+// and finding their new neighbours takes constant time. For texts of less than 2 GiB.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 namespace lockstep::tokenizer {
 
 struct Symbol {
-  size_t begin = 0;  // offset of its first byte
-  size_t size = 0;   // bytes; 0 after it was merged into its left neighbour
-  TokenId id = -1;   // -1 when no token spells it
+  uint32_t begin = 0;  // offset of its first byte
+  uint32_t size = 0;   // bytes; 0 after it was merged into its left neighbour
+  TokenId id = -1;     // -1 when no token spells it
   int32_t previous = -1;
   int32_t next = -1;
 };
@@ -26,7 +26,7 @@ class SymbolList {
   void append(size_t begin, size_t size, TokenId id) {
     const auto at = static_cast<int32_t>(symbols_.size());
     if (at > 0) symbols_.back().next = at;
-    symbols_.push_back({begin, size, id, at - 1, -1});
+    symbols_.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(size), id, at - 1, -1});
   }
 
   [[nodiscard]] int32_t size() const { return static_cast<int32_t>(symbols_.size()); }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "tokenizer/bpe.h"
+#include "tokenizer/spelled_spaces.h"
 #include "tokenizer/spm.h"
 
 namespace lockstep::tokenizer {
@@ -41,6 +42,15 @@ Vocab::Defaults spm_defaults() {
   return defaults;
 }
 
+// The most bytes of a text that one token can stand for; 0 when some vanish: swallowed by a token, or spelled by none.
+uint64_t most_bytes_of_a_token(const Vocab& vocab, const std::vector<std::string>& texts) {
+  const auto swallows = [](const Token& token) { return token.strip_left || token.strip_right; };
+  if (!vocab.spells_all_bytes() || std::any_of(vocab.tokens().begin(), vocab.tokens().end(), swallows)) return 0;
+  size_t most = 1;
+  for (size_t i = 0; i < texts.size(); ++i) most = std::max({most, texts[i].size(), vocab.tokens()[i].bytes.size()});
+  return vocab.coding() == TextCoding::kSpelledSpaces ? most * kSpelledSpace.size() : most;
+}
+
 }  // namespace
 
 Tokenizer Tokenizer::load(const gguf::Metadata& metadata) {
@@ -62,6 +72,7 @@ Tokenizer Tokenizer::load(const gguf::Metadata& metadata) {
   }
   const auto* texts = metadata.find_array<std::string>("tokenizer.ggml.tokens");  // there, Vocab::load saw it
   tokenizer.added_tokens_ = std::make_unique<const AddedTokens>(*tokenizer.vocab_, *texts);
+  tokenizer.most_bytes_ = most_bytes_of_a_token(*tokenizer.vocab_, *texts);
   tokenizer.chat_templates_ = read_chat_templates(metadata);
   return tokenizer;
 }

@@ -5,6 +5,7 @@
 // Immutable after loading; every member function may be called from several threads at once.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,6 +56,10 @@ class Tokenizer {
   // Errors: kBadRequest for an id outside the vocabulary.
   [[nodiscard]] std::string decode(std::span<const TokenId> ids, DecodeOptions options) const;
 
+  // No text of so many bytes has fewer tokens; 0 where nothing is known. So a prompt that cannot fit need not be
+  // encoded.
+  [[nodiscard]] uint64_t least_tokens(uint64_t n_bytes) const { return most_bytes_ == 0 ? 0 : n_bytes / most_bytes_; }
+
   // The bytes that the token stands for; for a control token its name. Valid as long as this tokenizer.
   [[nodiscard]] std::string_view piece(TokenId id) const;
 
@@ -89,6 +94,7 @@ class Tokenizer {
   std::unique_ptr<const Vocab> vocab_;
   std::unique_ptr<const AddedTokens> added_tokens_;
   std::unique_ptr<const FragmentEncoder> encoder_;
+  uint64_t most_bytes_ = 0;    // of a text that one token can stand for, 0: any number
   bool space_prefix_ = false;  // a space is put before the text and after every added token
   std::vector<ChatTemplateText> chat_templates_;
   std::vector<std::string> warnings_;

@@ -187,5 +187,23 @@ TEST(Tokenizer, AMegabyteOfOneKindTakesAboutASecond) {
   }
 }
 
+TEST(Tokenizer, NoTextHasFewerTokensThanTheLeast) {
+  const std::string spelled = "\xe2\x96\x81";
+  const Tokenizer spm = Tokenizer::load(forge_spm({{spelled}, {spelled + spelled, TokenType::kNormal, 1.0f}}));
+  const Tokenizer bpe = Tokenizer::load(forge_bpe({{"<name>", TokenType::kUserDefined}}, {}));
+  for (const Tokenizer* tokenizer : {&spm, &bpe}) {
+    for (const std::string& unit :
+         {spelled, std::string(" "), std::string("<name>"), std::string("a"), std::string("\xff")}) {
+      std::string text;
+      while (text.size() < 600) text += unit;
+      EXPECT_LE(tokenizer->least_tokens(text.size()), tokenizer->encode(text, {}).size()) << unit;
+    }
+  }
+  EXPECT_EQ(bpe.least_tokens(600), 100U);
+  gguf::Metadata swallowing = forge_bpe({{"<|user|>", TokenType::kControl}}, {});
+  swallowing.add("general.name", std::string("Phi-3"));
+  EXPECT_EQ(Tokenizer::load(swallowing).least_tokens(1 << 20), 0U);
+}
+
 }  // namespace
 }  // namespace lockstep::tokenizer

@@ -54,11 +54,7 @@ std::string_view next_line(std::string_view& rest) {
 
 Reference read_reference(const std::filesystem::path& path) {
   const std::string name = printable(path.string(), 200);
-  const uint64_t size = File::open_for_reading(path).size();
-  if (size > kMostReferenceBytes) {
-    fail(ErrorCode::kBadFile, "{}: {} bytes, expected a trace or a log of at most {}", name, size, kMostReferenceBytes);
-  }
-  const std::string text = read_text_file(path);
+  const std::string text = read_text_file(path, kMostReferenceBytes);
   const size_t start = text.find_first_not_of(" \t\r\n");
   const bool is_json = start != text.npos && text[start] == '{';
   Reference reference = is_json ? parse_trace(text, name) : parse_callback_log(text, name);

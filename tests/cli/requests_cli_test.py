@@ -84,7 +84,8 @@ class Requests(ProgramTest):
             (b'{"text":"a","stream":"false"}', "stream"), (b'{"messages":"hi"}', "prompt"), (b'{"text":"a","text":"b"}', "text: it is there twice"),
             (b'{"text":"a","n_predict":1,"n_predict":2}', "n_predict: it is there twice"), (b'{"text":"\\ud800"}', "surrogate"),
             (b'{"text":"\\udc00x"}', "surrogate"), (b'{"text":"\xc0\x80"}', "UTF-8"), (b'{"text":"a\x00b"}', "control character"),
-            (b'{"text":"a","n_predict":' + b"9" * 20_000_000 + b"}", "number overflow"), (b'{"text":"a","n_predict":1e5}', "n_predict"),
+            (b'{"text":"a","n_predict":' + b"9" * 15_000_000 + b"}", "number overflow"), (b'{"text":"a","n_predict":1e5}', "n_predict"),
+            (b'{"text":"a","n_predict":' + b"9" * 20_000_000 + b"}", "a line of more than 16777216 bytes"),
             (b'{"text":"a","temp":1e999}', "number overflow"), (b'{"text":"a","":1}', "unknown field"),
         ]
         answers = self.answers_of("complete", [good] + [line for line, _ in bad] + [good], status=FAILED)

@@ -100,7 +100,7 @@ class Template(lockstep_program.ProgramTest):
         loop = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
         self.expect_error(self.render(loop, HELLO), FAILED, "stopped")
         self.expect_error(self.render("{{ 'x' * 999999999 }}", HELLO), FAILED, "stopped", "MiB")
-        self.expect_error(self.render("x" * (1 << 20), HELLO), FAILED, "KiB")
+        self.expect_error(self.render("x" * (1 << 20), HELLO), FAILED, "expected at most 262144")
         self.expect_error(self.render("{% if %}", HELLO), FAILED, "malformed", "line 1")
 
 

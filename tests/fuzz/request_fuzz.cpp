@@ -19,7 +19,7 @@ const Tokenizer& vocabulary() {
 }
 
 void check_request(std::string_view line) {
-  const Request request = parse_request(line, {}, vocabulary());
+  const Request request = parse_request(line, {}, vocabulary(), 4096);
   const sampling::SamplingParams& sampling = request.settings.generate.sampling;
   require(std::isfinite(sampling.temp), "a temperature is finite");
   for (const tokenizer::TokenId id : request.prompt) require(id >= 0, "ids are not negative");

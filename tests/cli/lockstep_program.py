@@ -29,6 +29,11 @@ def outside_file(variable, *parts):
     return pathlib.Path(folder, *parts)
 
 
+def skip_on_this_machine(reason):
+    """For what no reference data makes up for: tools/run_tests.py lets such a test be skipped."""
+    raise unittest.SkipTest(f"this machine: {reason}")
+
+
 def golden(*parts):
     return outside_file("LOCKSTEP_GOLDEN", *parts)
 

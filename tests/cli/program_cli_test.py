@@ -86,7 +86,7 @@ class Streams(ProgramTest):
 
     def test_a_full_disk_is_an_error(self):
         if not os.path.exists("/dev/full"):
-            self.skipTest("no /dev/full here")
+            lockstep_program.skip_on_this_machine("no /dev/full")
         for command in self.COMMANDS:
             with self.subTest(command=command), open("/dev/full", "wb") as full:
                 process = start(*command, stdout=full)
@@ -114,7 +114,7 @@ class Streams(ProgramTest):
     def test_the_place_of_a_closed_stream_is_taken_before_a_file_can_have_it(self):
         """Else messages are written into the next file that is opened."""
         if not os.path.isdir("/proc/self/fd"):
-            self.skipTest("no /proc here")
+            lockstep_program.skip_on_this_machine("no /proc")
         process = start("complete", MODEL, "--stdin-jsonl", preexec_fn=lambda: os.close(2))
         process.stdin.write(b'{"text":"a","n_predict":1}\n')
         process.stdin.flush()
@@ -189,7 +189,7 @@ class Interrupts(ProgramTest):
         self.assertNotIn(b"error", errors)
         return process.returncode, usage.ru_utime + usage.ru_stime
 
-    @unittest.skipUnless(os.path.isdir("/proc/self"), "no /proc here")
+    @unittest.skipUnless(os.path.isdir("/proc/self"), "this machine: no /proc")
     def test_a_long_prompt_that_is_being_read_ends_at_once(self):
         """Cut into tokens, this text takes more than half a minute."""
         text = self.temporary_folder() / "zeros"
@@ -200,7 +200,7 @@ class Interrupts(ProgramTest):
             self.assertEqual(status, 128 + number)
             self.assertLess(seconds, 10)
 
-    @unittest.skipUnless(os.path.isdir("/proc/self"), "no /proc here")
+    @unittest.skipUnless(os.path.isdir("/proc/self"), "this machine: no /proc")
     def test_a_pipe_that_nobody_opens_is_not_waited_for(self):
         pipe = self.temporary_folder() / "pipe"
         os.mkfifo(pipe)

@@ -47,7 +47,7 @@ class TraceLogits(ProgramTest):
 
     def test_a_full_disk_is_an_error(self):
         if not os.path.exists("/dev/full"):
-            self.skipTest("no /dev/full here")
+            lockstep_program.skip_on_this_machine("no /dev/full")
         self.expect_error(run("trace", MODEL, "a", "--logits", "/dev/full"), FAILED, "/dev/full")
 
 

@@ -66,7 +66,7 @@ def case_lines():
 def case_row(release):
     """How many cases of public reports there are, and the tests that hold them."""
     rows = case_lines()
-    named = {name.split(":")[0] for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    named = {name.split(":")[0] for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[3])}
     matching = [test for test in release or [] if plain_name(test[0]) in named]
     missing = named - {plain_name(test[0]) for test in matching}
     text = f"{len(rows)} cases, held by {len(named)} tests and files of tests: {counted(matching)} with their parameters"

@@ -40,15 +40,15 @@ ControlTexts::ControlTexts(const tokenizer::Tokenizer& tokenizer) {
     if (!tokenizer.is_control(id) || tokenizer.piece(id).empty()) continue;
     exact.push_back(tokenizer.piece(id));
     folded_texts.push_back(folded(exact.back()));
-    note_bytes(std::string(exact.back()), folded_texts.back());
+    note_bytes(exact.back(), folded_texts.back());
   }
   exact_ = TextMatcher(exact);
   folded_ = TextMatcher(std::vector<std::string_view>(folded_texts.begin(), folded_texts.end()));
 }
 
-void ControlTexts::note_bytes(const std::string& text, const std::string& lower) {
+void ControlTexts::note_bytes(std::string_view text, std::string_view lower) {
   longest_ = std::max(longest_, lower.size());
-  for (const std::string& spelling : {text, lower}) {
+  for (const std::string_view spelling : {text, lower}) {
     edge_.set(static_cast<unsigned char>(spelling.front()));
     edge_.set(static_cast<unsigned char>(spelling.back()));
     for (const char c : spelling) used_.set(static_cast<unsigned char>(c));
@@ -58,7 +58,7 @@ void ControlTexts::note_bytes(const std::string& text, const std::string& lower)
     edge_[c] = edge_[c] || edge_[lower_c];
     used_[c] = used_[c] || used_[lower_c];
   }
-  joined_ += lower + '\n';
+  joined_.append(lower).push_back('\n');
 }
 
 std::vector<bool> ControlTexts::cover(std::string_view text) const {

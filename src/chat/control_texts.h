@@ -32,7 +32,7 @@ class ControlTexts {
   [[nodiscard]] bool empty() const { return longest_ == 0; }
 
  private:
-  void note_bytes(const std::string& text, const std::string& lower);
+  void note_bytes(std::string_view text, std::string_view lower);
 
   TextMatcher exact_;
   TextMatcher folded_;  // in lower case

@@ -22,7 +22,6 @@ namespace lockstep::campaign {
 namespace {
 
 constexpr double kMostCpuMs = 1000;
-constexpr std::chrono::seconds kMostWall{120};  // an endless wait; the machine may be busy with other things
 
 struct Tally {
   uint64_t tried = 0;
@@ -84,7 +83,7 @@ class Refusals {
   [[nodiscard]] bool all_right() const { return all_right_; }
 
  private:
-  Watchdog watchdog_{kMostWall};
+  Watchdog watchdog_;
   forge::MemoryFile memory_;
   std::map<std::string, Tally> tallies_;
   bool all_right_ = true;

@@ -11,9 +11,12 @@
 
 namespace lockstep::campaign {
 
+// An endless wait, on a machine that may be busy with other things.
+inline constexpr std::chrono::seconds kMostWall{120};
+
 class Watchdog {
  public:
-  explicit Watchdog(std::chrono::seconds most);
+  explicit Watchdog(std::chrono::seconds most = kMostWall);
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
   ~Watchdog();

@@ -1,5 +1,4 @@
-// Any bytes as a base of `perplexity --base`, and changes of a good one: by its first byte an input may be either, and
-// may get right checksums.
+// Any bytes as a base of `perplexity --base`, and changes of a good one.
 #include <cmath>
 
 #include "base/file.h"
@@ -70,11 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace lockstep;
   static const fuzz::GoodBase good;
   static forge::MemoryFile file;
-  fuzz::FuzzInput input(data, size);
-  const auto kind = input.number<uint8_t>();
-  std::string bytes = (kind & 1u) != 0 ? fuzz::changed(good.bytes(), input) : input.rest();
-  if ((kind & 2u) != 0) good.set_checksums(bytes);
-  file.set(bytes);
+  file.set(fuzz::file_of({data, size}, good.bytes(), [](std::string& bytes) { good.set_checksums(bytes); }));
   fuzz::check(good, file.path());
   return 0;
 }

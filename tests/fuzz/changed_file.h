@@ -23,6 +23,16 @@ inline std::string changed(std::string bytes, FuzzInput& input) {
   return bytes;
 }
 
+// The file that an input stands for: by its first byte any bytes or changes of `good`, and with right checksums, which
+// set_checksums(bytes) makes, or without.
+template <typename SetChecksums>
+std::string file_of(FuzzInput input, const std::string& good, const SetChecksums& set_checksums) {
+  const auto kind = input.number<uint8_t>();
+  std::string bytes = (kind & 1u) != 0 ? changed(good, input) : input.rest();
+  if ((kind & 2u) != 0) set_checksums(bytes);
+  return bytes;
+}
+
 // Makes the digest at `end` that of the bytes from `begin` to it; nothing when the file is too short for it.
 inline void set_checksum(std::string& bytes, size_t begin, size_t end) {
   if (bytes.size() < kDigestBytes || end > bytes.size() - kDigestBytes) return;

@@ -1,5 +1,4 @@
-// Any bytes as a session file, and changes of a good one: by its first byte an input may be either, and may get a right
-// checksum.
+// Any bytes as a session file, and changes of a good one.
 #include <algorithm>
 
 #include "base/file.h"
@@ -57,12 +56,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace lockstep;
   static const fuzz::GoodSession good;
   static forge::MemoryFile file;
-  fuzz::FuzzInput input(data, size);
-  const auto kind = input.number<uint8_t>();
-  std::string bytes = (kind & 1u) != 0 ? fuzz::changed(good.bytes(), input) : input.rest();
-  if ((kind & 2u) != 0 && bytes.size() >= fuzz::kDigestBytes)
-    fuzz::set_checksum(bytes, 0, bytes.size() - fuzz::kDigestBytes);
-  file.set(bytes);
+  file.set(fuzz::file_of({data, size}, good.bytes(), [](std::string& bytes) {
+    if (bytes.size() >= fuzz::kDigestBytes) fuzz::set_checksum(bytes, 0, bytes.size() - fuzz::kDigestBytes);
+  }));
   fuzz::check(good, file.path());
   return 0;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
 
 namespace lockstep {
 namespace {
@@ -28,6 +29,14 @@ void refuse_what_is_no_file(const std::filesystem::path& path) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     fail(ErrorCode::kBadFile, "{}: not a regular file", shown(path));
+}
+
+void refuse_another_kind(const std::filesystem::path& path, std::string_view magic) {
+  const File file = File::open_for_reading(path);
+  std::string beginning(std::min<uint64_t>(magic.size(), file.size()), '\0');
+  file.read_at(0, std::as_writable_bytes(std::span(beginning)));
+  if (!beginning.empty() && beginning != magic)
+    fail(ErrorCode::kBadFile, "{}: stands there and is a file of another kind: it is not replaced", shown(path));
 }
 
 // Through links, the file that they name is made or replaced and the links stay.
@@ -69,13 +78,14 @@ int open_unnamed(const std::filesystem::path& folder, mode_t mode) {
 
 }  // namespace
 
-NewFile::NewFile(const std::filesystem::path& path, NewFileMode mode) {
+NewFile::NewFile(const std::filesystem::path& path, NewFileMode mode, std::string_view magic) {
   refuse_what_is_no_file(path);
   path_ = final_place(path);
   partial_ = path_;
   partial_ += ".partial-" + std::to_string(::getpid());
   struct stat replaced = {};
   const bool replaces = ::stat(path_.c_str(), &replaced) == 0;
+  if (replaces && !magic.empty()) refuse_another_kind(path_, magic);
   open(replaces || mode == NewFileMode::kPrivate ? 0600 : 0666);
   if (replaces) keep_rights(descriptor_, replaced);
 }

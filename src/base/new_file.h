@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 namespace lockstep {
 
@@ -20,9 +21,11 @@ enum class NewFileMode {
 class NewFile {
  public:
   // Begins a file that is to stand at `path`, or where the link of that name points. What stands there must be a
-  // regular file or nothing. Errors of all: kIo naming the file and what the system said; kBadFile for a folder, device
-  // or the like.
-  explicit NewFile(const std::filesystem::path& path, NewFileMode mode = NewFileMode::kByUmask);
+  // regular file or nothing; where `magic` is given, an empty one or one that begins so: what is saved under a mistaken
+  // name takes no other file's place. Errors of all: kIo naming the file and what the system said; kBadFile for a
+  // folder, device or the like, and for a file of another kind.
+  explicit NewFile(const std::filesystem::path& path, NewFileMode mode = NewFileMode::kByUmask,
+                   std::string_view magic = {});
   ~NewFile();  // without commit(), nothing is left and `path` is as it was
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;

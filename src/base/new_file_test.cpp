@@ -109,6 +109,24 @@ TEST_F(NewFiles, NeverReplaceLinksThatLeadNowhere) {
   EXPECT_EQ(n_entries(), 4);
 }
 
+TEST_F(NewFiles, ReplaceNoFileOfAnotherKind) {
+  const auto write_plainly = [&](std::string_view text) {
+    NewFile file(folder_ / "a");
+    write(file, text);
+    file.commit();
+  };
+  for (const std::string_view own : {"", "KIND", "KIND and more"}) {
+    write_plainly(own);
+    EXPECT_NO_THROW((NewFile{folder_ / "a", NewFileMode::kByUmask, "KIND"})) << own;
+  }
+  for (const std::string_view other : {"K", "KIN", "kind", "a letter"}) {
+    write_plainly(other);
+    EXPECT_THROW((NewFile{folder_ / "a", NewFileMode::kByUmask, "KIND"}), Error) << other;
+    EXPECT_EQ(read_text_file(folder_ / "a"), other);
+  }
+  EXPECT_EQ(n_entries(), 1);
+}
+
 TEST_F(NewFiles, KnowTheirPlaceByEveryName) {
   std::filesystem::create_symlink("a", folder_ / "link");
   std::filesystem::create_directory_symlink(".", folder_ / "here");

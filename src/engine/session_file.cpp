@@ -193,16 +193,18 @@ void read_cache(Reader& reader, const Header& header, int64_t n_kept, exec::KvCa
 }
 
 // Conversations are nobody else's business.
-constexpr NewFileMode kMode = NewFileMode::kPrivate;
+NewFile new_session_file(const std::filesystem::path& path) {
+  return NewFile(path, NewFileMode::kPrivate, {kMagic.data(), kMagic.size()});
+}
 
 }  // namespace
 
 void check_session_place(const std::filesystem::path& path) {
-  const NewFile given_up(path, kMode);
+  const NewFile given_up = new_session_file(path);
 }
 
 void save_session(const std::filesystem::path& path, const Session& session, std::string_view text) {
-  NewFile file(path, kMode);
+  NewFile file = new_session_file(path);
   RunningHash128 hasher;
   const auto write = [&](std::span<const std::byte> bytes) {
     hasher.add(bytes);

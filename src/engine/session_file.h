@@ -16,8 +16,8 @@ namespace lockstep::engine {
 // Before anything is computed: an error when a session cannot be saved there. Leaves nothing.
 void check_session_place(const std::filesystem::path& path);
 
-// Replaces the file as a whole; a failure (kIo) leaves the old one as it was. A new one is its owner's alone to read,
-// one that was there keeps its mode.
+// Replaces the session file as a whole, and no file of another kind (kBadFile); a failure (kIo) leaves the old one as
+// it was. A new one is its owner's alone to read, one that was there keeps its mode.
 void save_session(const std::filesystem::path& path, const Session& session, std::string_view text);
 
 // Makes the file's timeline that of `session` and returns the text. Errors, after which the session is as it was:

@@ -237,5 +237,15 @@ TEST(SessionFile, ThatCannotBeWrittenLeavesTheOldOne) {
   EXPECT_EQ(load_session(path, session), "old");
 }
 
+TEST(SessionFile, TakesNoOtherFilesPlace) {
+  const fs::path path = forge::test_file("letter.txt");
+  std::ofstream(path) << "Dear reader,";
+  const auto engine = load(small_options());
+  const Session session(*engine);
+  EXPECT_THROW(check_session_place(path), Error);
+  EXPECT_THROW(save_session(path, session, "new"), Error);
+  EXPECT_EQ(read_text_file(path), "Dear reader,");
+}
+
 }  // namespace
 }  // namespace lockstep::engine

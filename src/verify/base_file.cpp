@@ -71,7 +71,9 @@ std::string model_identity(const engine::Engine& engine) {
 }
 
 BaseWriter::BaseWriter(const std::filesystem::path& path, const engine::Engine& engine, const TextWindows& windows)
-    : file_(path), window_bytes_(window_bytes(engine, windows)), left_in_window_(window_bytes_) {
+    : file_(path, NewFileMode::kByUmask, {kMagic, sizeof(kMagic)}),
+      window_bytes_(window_bytes(engine, windows)),
+      left_in_window_(window_bytes_) {
   const BaseHeader header = header_of(engine, windows);
   const auto head = std::as_bytes(std::span(&header, 1));
   const auto tokens = std::as_bytes(std::span(windows.tokens));

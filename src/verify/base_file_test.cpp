@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "forge/load_engine.h"
 #include "forge/tiny_model.h"
 #include "verify/perplexity.h"
@@ -140,6 +142,13 @@ TEST_F(BaseFile, ThatIsNotFinishedLeavesNothing) {
   const auto path = forge::test_file("unfinished.base");
   { const BaseWriter writer(path, *engine_, windows_); }
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(BaseFile, TakesNoOtherFilesPlace) {
+  const auto path = forge::test_file("letter.txt");
+  std::ofstream(path) << "Dear reader,";
+  EXPECT_THROW((BaseWriter{path, *engine_, windows_}), Error);
+  EXPECT_EQ(read_text_file(path), "Dear reader,");
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ class EveryCommand(SignalsTest):
 
     def expect_orderly_ends(self, *arguments, stdin=b"", writes=None, ends=True):
         """`writes`: the file that the command replaces. `ends`: it takes no long time when nobody stops it."""
-        old = b"the old content"
+        old = b"lockbase: the old content"  # begins as a base does, which replaces no other file
         if writes:
             writes.write_bytes(old)
         begin = time.monotonic()

@@ -11,7 +11,7 @@ import time
 import lockstep_program
 from lockstep_program import DONE, FAILED, MODEL, N_VOCAB, TIMEOUT_S, USAGE, ProgramTest, ids_text, run, start
 
-OLD = b"what stood there before"
+OLD = b"lockbase: what stood there before"  # begins as a base does, which replaces no other file
 SLOW = ("--isa", "scalar", "-t", "1", "-b", "1")
 IDS = ids_text(range(3, 203))
 TEXT = " ".join(f"The {i} quick brown foxes jump over {i * 7} lazy dogs." for i in range(60))
@@ -98,6 +98,14 @@ class WrittenFiles(ProgramTest):
                 self.expect_done(run(*arguments(self.file)))
                 self.assertNotIn(OLD, self.file.read_bytes())
                 self.assertEqual(os.listdir(self.folder), ["results"])
+
+    def test_a_file_of_another_kind_is_not_replaced(self):
+        letter = b"Dear reader,"
+        for arguments in ([*PERPLEXITY, "--save-base"], ["run", MODEL, "Hello", "-n", "2", "--session"]):
+            with self.subTest(arguments=arguments):
+                self.file.write_bytes(letter)
+                self.expect_error(run(*arguments, self.file), FAILED, str(self.file), "of another kind")
+                self.assertEqual(self.file.read_bytes(), letter)
 
     def test_a_pipe_gets_the_same_bytes(self):
         arguments = ("trace", MODEL, "--ids", "3,4,5", "--logits")

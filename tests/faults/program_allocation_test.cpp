@@ -290,7 +290,7 @@ TEST_F(ProgramWithoutMemory, ConversesOrLeavesTheSessionOfBefore) {
 }
 
 TEST_F(ProgramWithoutMemory, MeasuresOrLeavesTheBaseOfBefore) {
-  const fs::path base = written("a.base", "old");
+  const fs::path base = written("a.base", "lockbase of before");
   sweep({{"perplexity", model_, "-p", "the quick brown foxes", "-c", "8", "-t", "2", "--chunks", "1", "--save-base",
           base.string(), "--json"},
          300,

@@ -1,7 +1,6 @@
 #include "base/file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,18 +35,25 @@ File File::open_for_reading(const std::filesystem::path& path) {
     ::close(descriptor);
     fail(ErrorCode::kBadFile, "{}: not a regular file", shown(path));
   }
-  return File(descriptor, static_cast<uint64_t>(status.st_size), std::move(name));
+  return File(descriptor, status, std::move(name));
 }
 
-File::File(int descriptor, uint64_t size, std::filesystem::path path)
-    : descriptor_(descriptor), size_(size), path_(std::move(path)) {}
+File::File(int descriptor, const struct stat& status, std::filesystem::path path)
+    : descriptor_(descriptor),
+      size_(static_cast<uint64_t>(status.st_size)),
+      modified_(status.st_mtim),
+      path_(std::move(path)) {}
 
 File::File(File&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_), path_(std::move(other.path_)) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      size_(other.size_),
+      modified_(other.modified_),
+      path_(std::move(other.path_)) {}
 
 File& File::operator=(File&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   std::swap(size_, other.size_);
+  std::swap(modified_, other.modified_);
   std::swap(path_, other.path_);
   return *this;
 }
@@ -70,6 +76,15 @@ void File::read_at(uint64_t offset, std::span<std::byte> out) const {
     }
     done += static_cast<size_t>(got);
   }
+}
+
+void File::expect_unchanged() const {
+  struct stat status = {};
+  if (::fstat(descriptor_, &status) != 0) fail(ErrorCode::kIo, "{}: {}", shown(path_), std::strerror(errno));
+  const bool unchanged = static_cast<uint64_t>(status.st_size) == size_ && status.st_mtim.tv_sec == modified_.tv_sec &&
+                         status.st_mtim.tv_nsec == modified_.tv_nsec;
+  if (!unchanged)
+    fail(ErrorCode::kBadFile, "{}: was written to while it was read: load it again when it is complete", shown(path_));
 }
 
 std::string read_text_file(const std::filesystem::path& path, uint64_t most) {

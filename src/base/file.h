@@ -2,8 +2,11 @@
 // once.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -28,10 +31,15 @@ class File {
   // Reads exactly out.size() bytes at `offset`; a file that ends earlier is an error saying how many bytes are missing.
   void read_at(uint64_t offset, std::span<std::byte> out) const;
 
+  // After the last read: kBadFile when somebody wrote into the file since it was opened, so that what was read may be
+  // part old, part new. Goes by size and time of writing, which some systems count in steps of milliseconds.
+  void expect_unchanged() const;
+
  private:
-  File(int descriptor, uint64_t size, std::filesystem::path path);
+  File(int descriptor, const struct stat& status, std::filesystem::path path);
   int descriptor_;
   uint64_t size_;
+  timespec modified_;
   std::filesystem::path path_;
 };
 

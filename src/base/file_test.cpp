@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <thread>
 
@@ -97,6 +98,19 @@ TEST_F(Files, ThatShrinkWhileTheyAreOpenAreReported) {
   std::filesystem::resize_file(path, 5000);
   std::vector<std::byte> all(10000);
   EXPECT_THROW(file.read_at(0, all), Error);
+}
+
+TEST_F(Files, ThatAreWrittenToWhileTheyAreOpenAreReported) {
+  const std::filesystem::path path = write("a", "old text");
+  const File file = File::open_for_reading(path);
+  EXPECT_NO_THROW(file.expect_unchanged());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the file system's clock
+  std::fstream(path) << "new";
+  EXPECT_THROW(file.expect_unchanged(), Error);
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now());
+  const File again = File::open_for_reading(path);
+  std::filesystem::rename(write("b", "another"), path);
+  EXPECT_NO_THROW(again.expect_unchanged());
 }
 
 TEST_F(Files, BeyondFourGibibytesAreReadAtTheRightPlace) {

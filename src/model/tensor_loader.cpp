@@ -82,6 +82,8 @@ class Readers {
 
   std::string finish() const {
     if (error_) std::rethrow_exception(error_);
+    // The end of a slice is read twice, once for the weights and once for the hash.
+    for (uint32_t shard = 0; shard < file_.n_shards(); ++shard) file_.file(shard).expect_unchanged();
     return hexadecimal(hash128(std::as_bytes(std::span(hashes_))));
   }
 

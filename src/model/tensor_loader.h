@@ -28,7 +28,8 @@ struct TensorPlacement {
 [[nodiscard]] uint64_t placement_bytes(const gguf::TensorInfo& tensor, bool packed);
 
 // Reads all placements. Returns the file's tree hash: xxh128 (canonical, hexadecimal) over the xxh128 of its slices of
-// 4 MiB, shards one after another. Errors: kNotFinite naming the tensor, kIo, kBadFile, and whatever `progress` throws.
+// 4 MiB, shards one after another. Errors: kNotFinite naming the tensor, kIo, kBadFile (also for a file that is written
+// to meanwhile), and whatever `progress` throws.
 std::string load_tensors(const gguf::ModelFile& file, std::vector<TensorPlacement> placements, exec::Team& team,
                          const Progress& progress);
 

@@ -5,6 +5,7 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <cwchar>
 #include <new>
 
 #include "interrupt.h"
@@ -36,7 +37,7 @@ struct LineEditor::Impl {
     return *static_cast<Impl*>(data);
   }
   static char* prompt_of(EditLine* edit) { return of(edit).prompt.data(); }
-  static unsigned char give_up(EditLine* edit, int /*key*/) {
+  static unsigned char give_up(EditLine* edit, wint_t /*key*/) {
     of(edit).given_up = true;
     return CC_NEWLINE;
   }
@@ -54,7 +55,8 @@ struct LineEditor::Impl {
     el_set(edit, EL_EDITOR, "emacs");
     el_set(edit, EL_HIST, ::history, history);
     el_set(edit, EL_SIGNAL, 1);  // the terminal gets its modes back before a signal does its work
-    el_set(edit, EL_ADDFN, "lockstep-give-up", "give up this line", &Impl::give_up);
+    // The wide call keeps the pointers; that of narrow texts would copy both and never free them.
+    el_wset(edit, EL_ADDFN, L"lockstep-give-up", L"give up this line", &Impl::give_up);
     el_set(edit, EL_BIND, "^C", "lockstep-give-up", nullptr);
     el_set(edit, EL_SETTY, "-d", "-isig", nullptr);  // while a line is edited the key makes no signal
   }

@@ -161,7 +161,8 @@ TEST(PaddedVocabulary, RowsWithoutATokenAreNeverChosenAndCannotBeAskedFor) {
                             "0",        "--ignore-eos", "-c",    "256"};
   const ProgramCall call = call_program(chance);
   ASSERT_EQ(call.status, 0) << call.out;
-  for (const Json& id : parse_json(call.out)["ids"]) EXPECT_LT(id, kTokens);
+  const Json answer = parse_json(call.out);
+  for (const Json& id : answer.at("ids")) EXPECT_LT(id, kTokens);
   for (const std::string id : {"290", "299"}) {
     Arguments arguments = chance;
     arguments.insert(arguments.end(), {"--logit-bias", id + "+100"});

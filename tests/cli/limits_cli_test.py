@@ -25,6 +25,7 @@ class AddressSpace(ProgramTest):
         self.fail("no limit is enough")
 
     def test_too_little_is_one_line_whatever_it_is_too_little_for(self):
+        lockstep_program.skip_with_sanitizers()
         least = self.least()
         messages = set()
         for command in (("complete", MODEL, "a", "-n", "2"), ("info", MODEL), ("complete", MODEL, "a", "-n", "2", "-t", "8", "--json")):
@@ -71,6 +72,7 @@ class ControlGroup:
 
 class ControlGroups(ProgramTest):
     def test_a_model_that_the_control_group_has_no_room_for_is_refused_before_it_is_read(self):
+        lockstep_program.skip_with_sanitizers()
         model = pathlib.Path(os.environ.get("LOCKSTEP_MODELS", "/nowhere")) / "SmolLM2-135M-Instruct.Q4_1.gguf"
         if not model.exists():
             self.skipTest("LOCKSTEP_MODELS names no folder with SmolLM2")

@@ -34,6 +34,12 @@ def skip_on_this_machine(reason):
     raise unittest.SkipTest(f"this machine: {reason}")
 
 
+def skip_with_sanitizers():
+    """For limits of memory and address space, of which sanitizers take many times what the program wants."""
+    if os.environ.get("LOCKSTEP_SANITIZED"):
+        raise unittest.SkipTest("needs a build without sanitizers")
+
+
 def golden(*parts):
     return outside_file("LOCKSTEP_GOLDEN", *parts)
 

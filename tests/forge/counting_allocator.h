@@ -20,12 +20,17 @@ inline bool allocation_fails() {
   return true;
 }
 
-inline void* counted_allocation(std::size_t size, std::size_t alignment) {
+inline void* counted_allocation_or_null(std::size_t size, std::size_t alignment) noexcept {
   allocation_counts.made.fetch_add(1, std::memory_order_relaxed);
   const std::size_t room = (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
   void* memory = allocation_fails() ? nullptr : std::aligned_alloc(alignment, room);
+  if (memory != nullptr) allocation_counts.live.fetch_add(1, std::memory_order_relaxed);
+  return memory;
+}
+
+inline void* counted_allocation(std::size_t size, std::size_t alignment) {
+  void* memory = counted_allocation_or_null(size, alignment);
   if (memory == nullptr) throw std::bad_alloc();
-  allocation_counts.live.fetch_add(1, std::memory_order_relaxed);
   return memory;
 }
 
@@ -47,6 +52,13 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 }
 void* operator new[](std::size_t size, std::align_val_t alignment) {
   return lockstep::forge::counted_allocation(size, static_cast<std::size_t>(alignment));
+}
+// As std::stable_sort asks for its buffer: it does without when there is none.
+void* operator new(std::size_t size, const std::nothrow_t& /*unused*/) noexcept {
+  return lockstep::forge::counted_allocation_or_null(size, alignof(std::max_align_t));
+}
+void* operator new[](std::size_t size, const std::nothrow_t& /*unused*/) noexcept {
+  return lockstep::forge::counted_allocation_or_null(size, alignof(std::max_align_t));
 }
 void operator delete(void* memory) noexcept {
   lockstep::forge::counted_release(memory);

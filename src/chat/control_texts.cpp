@@ -2,8 +2,14 @@
 
 #include <algorithm>
 
+#include "chat/text_cover.h"
+
 namespace lockstep::chat {
 namespace {
+
+// How much is searched for together: the bytes of the texts, and what a text costs beside them.
+constexpr size_t kBytesTogether = size_t{1} << 22;
+constexpr size_t kBytesPerText = 8;
 
 std::string folded(std::string_view text) {
   std::string result(text);
@@ -62,14 +68,7 @@ void ControlTexts::note_bytes(std::string_view text, std::string_view lower) {
 }
 
 std::vector<bool> ControlTexts::cover(std::string_view text) const {
-  std::vector<bool> covered(text.size());
-  const std::vector<Found> found = matches(folded_, folded(text));
-  size_t end = 0;
-  for (const Found& match : found) {
-    const size_t match_end = match.at + folded_.size_of(match.index);
-    for (end = std::max(end, match.at); end < match_end; ++end) covered[end] = true;
-  }
-  return covered;
+  return covered_by(folded_, folded(text));
 }
 
 std::vector<std::string> ControlTexts::names_in(std::string_view text, size_t most) const {
@@ -84,11 +83,31 @@ std::vector<std::string> ControlTexts::names_in(std::string_view text, size_t mo
   return names;
 }
 
-bool ControlTexts::may_become_control(std::string_view text) const {
-  if (text.empty() || empty()) return false;
+bool ControlTexts::may_become_control(std::span<const std::string_view> texts) const {
+  if (empty()) return false;
   const auto is_edge = [this](char c) { return edge_[static_cast<unsigned char>(c)]; };
-  if (std::any_of(text.begin(), text.end(), is_edge)) return true;
-  return text.size() < longest_ && joined_.find(folded(text)) != joined_.npos;
+  const auto has_edge = [&](std::string_view text) { return std::any_of(text.begin(), text.end(), is_edge); };
+  if (std::any_of(texts.begin(), texts.end(), has_edge)) return true;
+  std::set<std::string> together;
+  size_t n_bytes = 0;
+  for (const std::string_view text : texts) {
+    if (text.empty() || text.size() >= longest_ || !together.insert(folded(text)).second) continue;
+    n_bytes += text.size() + kBytesPerText;
+    if (n_bytes < kBytesTogether) continue;
+    if (is_inside(together)) return true;
+    together.clear();
+    n_bytes = 0;
+  }
+  return is_inside(together);
+}
+
+// Searches for all at once, and never by std::string::find: the product of both sizes is minutes.
+bool ControlTexts::is_inside(const std::set<std::string>& lower_texts) const {
+  if (lower_texts.empty()) return false;
+  const TextMatcher matcher(std::vector<std::string_view>(lower_texts.begin(), lower_texts.end()));
+  TextMatcher::Walk walk(matcher);
+  return std::any_of(joined_.rbegin(), joined_.rend(),
+                     [&walk](char byte) { return walk.step(byte) != TextMatcher::kNone; });
 }
 
 }  // namespace lockstep::chat

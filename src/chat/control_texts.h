@@ -3,6 +3,8 @@
 #pragma once
 
 #include <bitset>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +24,9 @@ class ControlTexts {
   // The control texts in `text`, spelled exactly; the first `most` of them.
   [[nodiscard]] std::vector<std::string> names_in(std::string_view text, size_t most) const;
 
-  // True when a template could complete `text` to a control text: it has a character that one begins or ends with, or
-  // is the inside of one.
-  [[nodiscard]] bool may_become_control(std::string_view text) const;
+  // True when a template could complete one of `texts` to a control text: it has a character that one begins or ends
+  // with, or is the inside of one. Linear in the texts, and in the control texts for every few MiB of them.
+  [[nodiscard]] bool may_become_control(std::span<const std::string_view> texts) const;
 
   // True for a byte of some control text.
   [[nodiscard]] bool uses(unsigned char byte) const { return used_[byte]; }
@@ -33,6 +35,7 @@ class ControlTexts {
 
  private:
   void note_bytes(std::string_view text, std::string_view lower);
+  [[nodiscard]] bool is_inside(const std::set<std::string>& lower_texts) const;
 
   TextMatcher exact_;
   TextMatcher folded_;  // in lower case

@@ -120,13 +120,15 @@ Json PromptBuilder::with_variables(const Json& conversation) const {
 
 // The rendering `plain` with what the template wrote told from what it was given.
 TrustedText PromptBuilder::trusted_text(const Rendering& plain, std::string_view now) const {
+  std::vector<std::string_view> foreign;
   bool suspicious = false;
   for_each_text(plain.variables, {}, [&](const std::string& text, const Place&) {
-    suspicious = suspicious || (!words_.contains(text) && controls_.may_become_control(text));
+    if (!words_.contains(text)) foreign.push_back(text);
     // A word of the template's own may still be the name of a control token.
     suspicious = suspicious || !controls_.names_in(text, 1).empty();
   });
-  if (!suspicious) return {plain.text, std::vector<bool>(plain.text.size(), true)};
+  if (!suspicious && !controls_.may_become_control(foreign))
+    return {plain.text, std::vector<bool>(plain.text.size(), true)};
   const std::string used = template_.source() + json_line(with_variables(plain.variables)) + plain.text;
   TrustedText text;
   for (const MarkLevel level : {MarkLevel::kCharacters, MarkLevel::kPunctuation, MarkLevel::kNames}) {

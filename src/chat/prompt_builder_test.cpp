@@ -6,7 +6,7 @@
 #include <ctime>
 
 #include "base/error.h"
-#include "tokenizer/forged_vocab_test.h"
+#include "chat/control_vocabulary_test.h"
 #include "tokenizer/golden_vocab_test.h"
 
 namespace lockstep::chat {
@@ -20,15 +20,8 @@ constexpr std::string_view kPlain =
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}";
 constexpr TokenId kBos = 256, kStart = 257, kEnd = 258;
 
-// Byte tokens and a few control tokens.
 gguf::Metadata small_vocabulary() {
-  std::vector<tokenizer::ForgedToken> tokens;
-  for (int byte = 0; byte < 256; ++byte) tokens.push_back({tokenizer::alphabet_character(byte)});
-  for (const char* name : {"<bos>", "<|im_start|>", "<|im_end|>", "<|user|>", "<|eos|>", "[INST]"})
-    tokens.push_back({name, tokenizer::TokenType::kControl});
-  gguf::Metadata metadata = tokenizer::forge("gpt2", tokens);
-  metadata.add("tokenizer.ggml.pre", std::string("gpt-2"));
-  metadata.add("tokenizer.ggml.merges", gguf::ArrayValue(std::vector<std::string>()));
+  gguf::Metadata metadata = vocabulary_with({"<bos>", "<|im_start|>", "<|im_end|>", "<|user|>", "<|eos|>", "[INST]"});
   metadata.add("tokenizer.ggml.bos_token_id", uint32_t{kBos});
   metadata.add("tokenizer.ggml.eos_token_id", uint32_t{kEnd});
   return metadata;
@@ -292,13 +285,9 @@ TEST_F(PromptBuilderTest, ManyMissingMessagesCostNoMoreThanTheirTextAndThePrompt
 }
 
 TEST_F(PromptBuilderTest, ControlTokensOfManyLengthsCostNoMoreThanTheText) {
-  std::vector<tokenizer::ForgedToken> tokens;
-  for (int byte = 0; byte < 256; ++byte) tokens.push_back({tokenizer::alphabet_character(byte)});
-  for (size_t n = 1; n <= 2000; ++n) tokens.push_back({std::string(n, '<') + '>', tokenizer::TokenType::kControl});
-  gguf::Metadata metadata = tokenizer::forge("gpt2", tokens);
-  metadata.add("tokenizer.ggml.pre", std::string("gpt-2"));
-  metadata.add("tokenizer.ggml.merges", gguf::ArrayValue(std::vector<std::string>()));
-  const ControlTexts controls(Tokenizer::load(metadata));
+  std::vector<std::string> names;
+  for (size_t n = 1; n <= 2000; ++n) names.push_back(std::string(n, '<') + '>');
+  const ControlTexts controls(Tokenizer::load(vocabulary_with(names)));
   const std::string text = std::string(100000, '<') + "x<<>";
   const std::clock_t start = std::clock();
   EXPECT_EQ(controls.names_in(text, 10), (std::vector<std::string>{"<<>", "<>"}));

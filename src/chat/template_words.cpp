@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "chat/text_cover.h"
+
 namespace lockstep::chat {
 namespace {
 
@@ -41,8 +43,7 @@ TemplateWords::TemplateWords(std::string_view source) {
       read_tag(source, at);
     }
   }
-  std::sort(literals_.begin(), literals_.end());
-  literals_.erase(std::unique(literals_.begin(), literals_.end()), literals_.end());
+  matcher_ = TextMatcher(std::vector<std::string_view>(literals_.begin(), literals_.end()));
 }
 
 void TemplateWords::read_tag(std::string_view source, size_t& at) {
@@ -66,13 +67,7 @@ void TemplateWords::add_literal(std::string literal) {
 }
 
 std::vector<bool> TemplateWords::cover(std::string_view text) const {
-  std::vector<bool> covered(text.size());
-  for (const std::string& literal : literals_) {
-    for (size_t at = text.find(literal); at != text.npos; at = text.find(literal, at + 1)) {
-      std::fill_n(covered.begin() + static_cast<std::ptrdiff_t>(at), literal.size(), true);
-    }
-  }
-  return covered;
+  return covered_by(matcher_, text);
 }
 
 }  // namespace lockstep::chat

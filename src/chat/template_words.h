@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/keyed_hash.h"
+#include "base/text_matcher.h"
 
 namespace lockstep::chat {
 
@@ -28,6 +29,7 @@ class TemplateWords {
 
   std::unordered_set<std::string, TextHash, std::equal_to<>> words_;
   std::vector<std::string> literals_;
+  TextMatcher matcher_;  // of the literals
 };
 
 }  // namespace lockstep::chat

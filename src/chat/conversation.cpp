@@ -29,6 +29,28 @@ bool has_role(const Json& message, std::string_view role) {
   return message.is_object() && message.contains("role") && message["role"] == role;
 }
 
+// The prompt without(n) of the least n from 1 to `most` that fits, where 0 does not; that of `most` when none does.
+// What is made last has all that is in the one taken, so that a memory of the last prompt serves the next one.
+template <typename Without, typename Fits>
+NextPrompt fewest_dropped(size_t most, const Without& without, const Fits& fits) {
+  size_t too_few = 0;
+  NextPrompt found = without(1);
+  while (!fits(found) && found.n_dropped < most) {
+    too_few = found.n_dropped;
+    found = without(too_few < most / 2 ? too_few * 2 : most);
+  }
+  if (!fits(found)) return found;
+  while (found.n_dropped - too_few > 1) {
+    NextPrompt middle = without(too_few + (found.n_dropped - too_few) / 2);
+    if (fits(middle)) {
+      found = std::move(middle);
+    } else {
+      too_few = middle.n_dropped;
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 void Conversation::set_system(std::string text) {
@@ -63,12 +85,6 @@ void Conversation::clear() {
   n_dropped_ = 0;
 }
 
-bool Conversation::drop_oldest() {
-  if (n_dropped_ + 1 >= turns_.size()) return false;
-  ++n_dropped_;
-  return true;
-}
-
 Json Conversation::messages(size_t first_turn) const {
   Json messages = Json::array();
   if (!system_.empty()) messages.push_back(message("system", system_));
@@ -79,8 +95,8 @@ Json Conversation::messages(size_t first_turn) const {
   return messages;
 }
 
-Json Conversation::prompt_input() const {
-  return {{"messages", messages(n_dropped_)}, {"add_generation_prompt", true}};
+Json Conversation::prompt_input(size_t n_more) const {
+  return {{"messages", messages(n_dropped_ + n_more)}, {"add_generation_prompt", true}};
 }
 
 Json Conversation::saved() const {
@@ -108,16 +124,18 @@ Conversation Conversation::restored(const Json& saved) {
 
 NextPrompt next_prompt(Conversation& conversation, const PromptBuilder& builder, std::string_view now,
                        const ContextRoom& room, tokenizer::FragmentMemory& memory) {
-  NextPrompt next = {builder.build(conversation.prompt_input(), now, memory)};
-  const auto n_tokens = [&] { return static_cast<int64_t>(next.prompt.ids.size()); };
-  if (room.overflow == Overflow::kDropOldest) {
-    while (n_tokens() + room.for_answer > room.ctx_size && conversation.drop_oldest()) {
-      ++next.n_dropped;
-      next.prompt = builder.build(conversation.prompt_input(), now, memory);
-    }
+  const auto without = [&](size_t n) {
+    return NextPrompt{builder.build(conversation.prompt_input(n), now, memory), n};
+  };
+  const auto n_tokens = [](const NextPrompt& next) { return static_cast<int64_t>(next.prompt.ids.size()); };
+  const auto fits = [&](const NextPrompt& next) { return n_tokens(next) + room.for_answer <= room.ctx_size; };
+  NextPrompt next = without(0);
+  if (room.overflow == Overflow::kDropOldest && conversation.n_droppable() > 0 && !fits(next)) {
+    next = fewest_dropped(conversation.n_droppable(), without, fits);
+    conversation.drop_oldest(next.n_dropped);
   }
-  if (n_tokens() > room.ctx_size) {
-    fail(ErrorCode::kContextFull, "the conversation has {} tokens, they do not fit the context of {}", n_tokens(),
+  if (n_tokens(next) > room.ctx_size) {
+    fail(ErrorCode::kContextFull, "the conversation has {} tokens, they do not fit the context of {}", n_tokens(next),
          room.ctx_size);
   }
   return next;

@@ -34,11 +34,13 @@ class Conversation {
   [[nodiscard]] size_t n_turns() const noexcept { return turns_.size(); }
   [[nodiscard]] size_t n_dropped() const noexcept { return n_dropped_; }
 
-  // The oldest turn that the model still sees is left out from now on. False when only the last one is left.
-  bool drop_oldest();
+  // How many turns can be dropped: all that the model still sees but the last one.
+  [[nodiscard]] size_t n_droppable() const noexcept { return turns_.empty() ? 0 : turns_.size() - 1 - n_dropped_; }
+  // The oldest `n` turns that the model still sees, at most n_droppable(), are left out from now on.
+  void drop_oldest(size_t n) { n_dropped_ += n; }
 
-  // {"messages":[...],"add_generation_prompt":true}: what the model is to see.
-  [[nodiscard]] Json prompt_input() const;
+  // {"messages":[...],"add_generation_prompt":true}: what the model is to see, or would if `n_more` turns were dropped.
+  [[nodiscard]] Json prompt_input(size_t n_more = 0) const;
 
   // Everything, for a file: {"messages":[...],"dropped":N}; and back. Error kBadFile for JSON of another form.
   [[nodiscard]] Json saved() const;
@@ -62,7 +64,7 @@ enum class Overflow { kError, kDropOldest };
 
 struct ContextRoom {
   int64_t ctx_size;
-  int64_t for_answer;  // with kDropOldest turns are dropped until so much is free
+  int64_t for_answer;  // with kDropOldest as few turns are dropped as leave so much free
   Overflow overflow = Overflow::kError;
 };
 
@@ -71,8 +73,9 @@ struct NextPrompt {
   size_t n_dropped = 0;  // turns that were left out now
 };
 
-// The prompt for the question that waits; `memory` is that of the conversation's prompt before. Errors: kContextFull
-// with both numbers; those of PromptBuilder::build.
+// The prompt for the question that waits; `memory` is that of the conversation's prompt before. Turns to drop are found
+// by bisection, so that many cost few prompts: they are the fewest for every template that writes no more for fewer
+// turns. Errors: kContextFull with both numbers; those of PromptBuilder::build.
 [[nodiscard]] NextPrompt next_prompt(Conversation& conversation, const PromptBuilder& builder, std::string_view now,
                                      const ContextRoom& room, tokenizer::FragmentMemory& memory);
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <ctime>
+
 #include "base/error.h"
 #include "engine/generate.h"
 #include "forge/tiny_model.h"
@@ -63,7 +66,9 @@ TEST(Conversation, WhatIsNoTextIsRefusedInQuestionsAndMadeVisibleInAnswers) {
 TEST(Conversation, IsTheSameAfterItWasSaved) {
   Conversation conversation = talk(3);
   conversation.set_system("s");
-  EXPECT_TRUE(conversation.drop_oldest());
+  EXPECT_EQ(conversation.n_droppable(), 2u);
+  conversation.drop_oldest(1);
+  EXPECT_EQ(conversation.n_droppable(), 1u);
   Conversation restored = Conversation::restored(conversation.saved());
   EXPECT_EQ(restored.saved(), conversation.saved());
   EXPECT_EQ(restored.prompt_input(), conversation.prompt_input());
@@ -132,6 +137,39 @@ TEST_F(Overflowing, DropsWholeTurnsFromTheOldestAndKeepsTheSystemText) {
   EXPECT_EQ(next.prompt.ids, builder_.build(fresh.prompt_input(), kNow).ids);
   // Once dropped they stay so, and nothing more is dropped while there is room.
   EXPECT_EQ(next_prompt(conversation, builder_, kNow, {wanted + 10, 10, Overflow::kDropOldest}, memory_).n_dropped, 0u);
+}
+
+TEST_F(Overflowing, AsFewTurnsAreDroppedAsFit) {
+  Conversation whole = talk(0);
+  for (const size_t size : {5, 40, 1, 1, 90, 3, 0, 17, 60, 2, 8}) {
+    whole.ask(std::string(size, 'q'));
+    whole.answer(std::string(size % 7, 'a'));
+  }
+  whole.ask("last");
+  std::vector<int64_t> wanted;  // by turns dropped
+  for (size_t n = 0; n <= whole.n_droppable(); ++n) {
+    Conversation conversation = whole;
+    conversation.drop_oldest(n);
+    wanted.push_back(n_tokens(conversation));
+  }
+  std::vector<int64_t> sizes = {wanted.back()};
+  for (const int64_t n : wanted) sizes.insert(sizes.end(), {n + 9, n + 10});
+  for (const int64_t ctx : sizes) {
+    Conversation conversation = whole;
+    const auto first = std::find_if(wanted.begin(), wanted.end() - 1, [&](int64_t n) { return n + 10 <= ctx; });
+    const NextPrompt next = next_prompt(conversation, builder_, kNow, {ctx, 10, Overflow::kDropOldest}, memory_);
+    EXPECT_EQ(next.n_dropped, static_cast<size_t>(first - wanted.begin())) << ctx;
+    EXPECT_EQ(conversation.n_dropped(), next.n_dropped);
+    EXPECT_EQ(next.prompt.ids, builder_.build(conversation.prompt_input(), kNow).ids) << ctx;
+  }
+}
+
+TEST_F(Overflowing, ManyTurnsThatAreDroppedCostFewPrompts) {
+  Conversation conversation = talk(8000);
+  conversation.ask("last");
+  const std::clock_t start = std::clock();
+  EXPECT_GT(next_prompt(conversation, builder_, kNow, {250, 50, Overflow::kDropOldest}, memory_).n_dropped, 7900u);
+  EXPECT_LT(std::clock() - start, 20 * CLOCKS_PER_SEC);
 }
 
 TEST_F(Overflowing, TheLastQuestionIsNeverDropped) {

@@ -11,6 +11,8 @@ constexpr size_t kBufferBytes = size_t{256} << 10;
 // maker nothing, from being walked over for hours.
 constexpr uint64_t kMostDirectoryBytes = uint64_t{1} << 30;
 
+constexpr uint64_t kMostNameBytes = 65535;
+
 }  // namespace
 
 std::string shown(const std::filesystem::path& path) {
@@ -37,6 +39,17 @@ void Cursor::start_record(std::string_view kind, uint64_t index, uint64_t count)
   place_.count = count;
   place_.name.clear();
   place_.item.reset();
+}
+
+void Cursor::read_name(std::string_view called) {
+  const auto length = number<uint64_t>("its name");
+  need(length, "its name");
+  if (length == 0) refuse(ErrorCode::kBadFile, "the {} is empty", called);
+  if (length > kMostNameBytes) {
+    refuse(ErrorCode::kUnsupported, "the {} has {} bytes, expected at most {}", called, length, kMostNameBytes);
+  }
+  place_.name.resize(length);
+  read(std::as_writable_bytes(std::span(place_.name)), "its name");
 }
 
 uint64_t Cursor::count(uint64_t record_bytes, std::string_view what) {

@@ -47,6 +47,9 @@ class Cursor {
   // The record being read, for messages.
   Place& place() noexcept { return place_; }
   void start_record(std::string_view kind, uint64_t index, uint64_t count);
+  // The name of the record, which is held several times while the directory is read: 1 to 65,535 bytes, the most that
+  // the specification of GGUF gives a key. `called` says "key" or "name" in a refusal.
+  void read_name(std::string_view called);
 
   // The next number; `what` names it should the file end there.
   template <typename T>

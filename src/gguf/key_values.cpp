@@ -42,8 +42,7 @@ ValueType read_type(Cursor& cursor, std::string_view what) {
 // Reads name and type of the next record.
 ValueType start_key(Cursor& cursor, uint64_t index, uint64_t n_keys) {
   cursor.start_record("key", index, n_keys);
-  cursor.read_string(cursor.place().name, "its name");
-  if (cursor.place().name.empty()) cursor.refuse(ErrorCode::kBadFile, "the key is empty");
+  cursor.read_name("key");
   return read_type(cursor, "value type");
 }
 

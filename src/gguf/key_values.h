@@ -13,7 +13,7 @@ namespace lockstep::gguf {
 // Bytes of the smallest key/value record: length, one byte of key, type, one byte of value.
 constexpr uint64_t kLeastKeyValueBytes = 8 + 1 + 4 + 1;
 
-// Checks `n_keys` records: lengths, types, keys that are not empty. Leaves the cursor behind them.
+// Checks `n_keys` records: lengths, types, keys of 1 to 65,535 bytes. Leaves the cursor behind them.
 // Returns general.alignment, 32 when absent. Errors: kBadFile, kUnsupported (nested arrays; more memory than
 // that), naming the key.
 uint64_t check_key_values(Cursor& cursor, uint64_t n_keys);

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 
+#include "forge/peak_memory.h"
 #include "gguf/forged_file_test.h"
 #include "gguf/writer.h"
 
@@ -116,6 +117,13 @@ TEST(Reader, RefusesADuplicateAndAnEmptyKey) {
   EXPECT_EQ(refusal_of(one_key("", ValueType::kU32, ByteBuilder().number(1u))), "key 1 of 1: the key is empty");
 }
 
+TEST(Reader, RefusesAKeyOfMoreThan65535Bytes) {
+  const ByteBuilder value = ByteBuilder().number(uint8_t{1});
+  EXPECT_EQ(refusal_of(one_key(std::string(65535, 'k'), ValueType::kU8, value)), "");
+  EXPECT_EQ(refusal_of(one_key(std::string(65536, 'k'), ValueType::kU8, value)),
+            "key 1 of 1: the key has 65536 bytes, expected at most 65535");
+}
+
 TEST(Reader, RefusesBooleansOtherThan0And1) {
   EXPECT_EQ(refusal_of(one_key("b", ValueType::kBool, ByteBuilder().number(uint8_t{2}))),
             "key \"b\": found 2, wanted a bool of 0 or 1");
@@ -223,31 +231,35 @@ TEST(Reader, AVocabularyOf256000TokensLoadsQuickly) {
   std::filesystem::remove(path);
 }
 
-// Peak resident memory of this process in bytes, counted anew from each reset.
-uint64_t peak_memory() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;
-  }
-  return 0;
-}
+// What opening a file of `n_strings` empty strings and a key of the type `wrong` takes beside the file's size.
+struct Refusal {
+  uint64_t n_strings;
+  ValueType wrong;
+  std::string_view message;
+  uint64_t most_memory;
+};
 
-// The array would take four times its place in the file. The first file is refused by the walk that only checks, the
-// second only by the one that builds.
-TEST(Reader, ARefusedFileCostsNoMoreMemoryThanItsSizeAnd64MiB) {
+// The strings would take four times their place in the file. The first file is refused by the walk that only checks,
+// the second by the one that builds, the third for what building it would take.
+TEST(Reader, ARefusedFileCostsNoMoreMemoryThanItsSizeAnd96MiB) {
   if (kSanitized) GTEST_SKIP() << "sanitizers keep freed memory";
-  constexpr uint64_t kStrings = 8000000;
+  constexpr uint64_t kMebibyte = uint64_t{1} << 20;
+  const Refusal refusals[] = {
+      {3000000, static_cast<ValueType>(99), "\"wrong\": unknown value type 99, the types are 0 to 12", 8 * kMebibyte},
+      {3000000, ValueType::kBool, "\"wrong\": found 9, wanted a bool of 0 or 1", 24000000 + 96 * kMebibyte},
+      {8000000, ValueType::kBool, "\"empty\", item 7999999: up to here the metadata takes 2560", 8 * kMebibyte}};
   const auto path = forged_path("strings.gguf");
-  for (const ValueType wrong : {static_cast<ValueType>(99), ValueType::kBool}) {
+  for (const auto& [n_strings, wrong, message, most_memory] : refusals) {
     ByteBuilder file;
-    file.header(0, 2).array("empty", ValueType::kString, kStrings).raw(std::string(kStrings * 8, '\0'));
+    file.header(0, 2).array("empty", ValueType::kString, n_strings).raw(std::string(n_strings * 8, '\0'));
     file.key("wrong", wrong).number(uint8_t{9});
     write_bytes(path, file.bytes());
-    std::ofstream("/proc/self/clear_refs") << "5";
+    count_peak_memory_anew();
     const uint64_t before = peak_memory();
     ASSERT_GT(before, 0u);
-    EXPECT_NE(refusal(path), "");
-    EXPECT_LT(peak_memory() - before, file.bytes().size() + (uint64_t{64} << 20));
+    const std::string refused = refusal(path);
+    EXPECT_LT(peak_memory() - before, most_memory);
+    EXPECT_TRUE(contains(refused, message)) << refused;
   }
   std::filesystem::remove(path);
 }

@@ -108,8 +108,7 @@ std::vector<TensorInfo> read_tensor_table(Cursor& cursor, uint64_t n_tensors) {
   std::vector<TensorInfo> tensors;
   for (uint64_t i = 0; i < n_tensors; ++i) {
     cursor.start_record("tensor", i, n_tensors);
-    cursor.read_string(cursor.place().name, "its name");
-    if (cursor.place().name.empty()) cursor.refuse(ErrorCode::kBadFile, "the name is empty");
+    cursor.read_name("name");
     TensorInfo tensor = {};
     tensor.name = cursor.place().name;
     read_shape(cursor, tensor);

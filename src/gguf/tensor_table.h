@@ -15,7 +15,8 @@ namespace lockstep::gguf {
 // Bytes of the smallest row: length, one byte of name, n_dims, one dimension, type, offset.
 constexpr uint64_t kLeastTensorBytes = 8 + 1 + 4 + 8 + 4 + 8;
 
-// Reads `n_tensors` rows: 1 to 4 dimensions, none zero, no overflow, a known type, whole blocks along shape[0].
+// Reads `n_tensors` rows: names of 1 to 65,535 bytes, 1 to 4 dimensions, none zero, no overflow, a known type, whole
+// blocks along shape[0].
 // Errors: kBadFile, kUnsupported (a type number that lockstep does not know), naming the tensor.
 std::vector<TensorInfo> read_tensor_table(Cursor& cursor, uint64_t n_tensors);
 

@@ -135,5 +135,11 @@ TEST(TensorTable, RefusesANameThatIsThereTwiceOrEmpty) {
   EXPECT_EQ(refusal_of_pair(32, ""), "tensor 2 of 2: the name is empty");
 }
 
+TEST(TensorTable, RefusesANameOfMoreThan65535Bytes) {
+  EXPECT_EQ(refusal_of_pair(32, std::string(65535, 'n')), "");
+  EXPECT_EQ(refusal_of_pair(32, std::string(65536, 'n')),
+            "tensor 2 of 2: the name has 65536 bytes, expected at most 65535");
+}
+
 }  // namespace
 }  // namespace lockstep::gguf

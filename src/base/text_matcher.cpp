@@ -102,6 +102,7 @@ TextMatcher::TextMatcher(std::span<const std::string_view> texts) : nodes_(1), p
   if (n_bytes >= static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
     fail(ErrorCode::kUnsupported, "{} bytes of texts to be searched for, expected less than 2 GiB", n_bytes);
   }
+  nodes_.reserve(n_bytes + 1);  // growing would hold them twice
   Builder(*this, texts).build();
 }
 

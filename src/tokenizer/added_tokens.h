@@ -4,6 +4,7 @@
 // are. Immutable; safe from several threads.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,17 +23,20 @@ struct ByteRange {
 
 // A stretch of text (id -1), which begins the text or follows an added token, or one added token.
 struct Fragment {
-  ByteRange range;
+  uint32_t begin = 0;
+  uint32_t end = 0;
   TokenId id = -1;
 };
 
 class AddedTokens {
  public:
   // `texts` are the texts as stored, one for each token of `vocab`, which must outlive this.
+  // Errors: kUnsupported for an added token of more than 64 KiB, and for more than 16 MiB of them.
   AddedTokens(const Vocab& vocab, const std::vector<std::string>& texts);
 
   // The fragments of `text` in order, none of them empty. A control token is recognised only inside one of the
   // `trusted` ranges, which are ascending and do not overlap. White space that a token swallows is in no fragment.
+  // Errors: kBadRequest for a text of 4 GiB.
   [[nodiscard]] std::vector<Fragment> split(std::string_view text, std::span<const ByteRange> trusted) const;
 
  private:

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "tokenizer/forged_vocab_test.h"
 #include "tokenizer/tokenizer.h"
 
@@ -144,11 +145,46 @@ TEST(AddedTokens, AreThoseOfASearchForEachTokenInTurn) {
   }
 }
 
+std::string refusal_of(const std::vector<ForgedToken>& added) {
+  try {
+    (void)with_added(added);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(AddedTokens, OfMoreThan64KiBOrMoreThan16MiBTogetherAreRefused) {
+  for (const TokenType type : {kUser, kControl}) {
+    EXPECT_EQ(refusal_of({{"<u>", kUser}, {std::string(65536, '='), type}}), "");
+    EXPECT_EQ(refusal_of({{"<u>", kUser}, {std::string(65537, '='), type}}),
+              "token 257 is an added or control token of 65537 bytes, expected at most 65536");
+  }
+  EXPECT_EQ(refusal_of({{std::string(65537, '=')}}), "") << "ordinary ones are not searched for";
+  std::vector<ForgedToken> added;
+  for (int i = 0; i < 256; ++i) added.push_back({std::to_string(1000 + i) + std::string(65532, '='), kControl});
+  EXPECT_EQ(refusal_of(added), "");
+  added.push_back({"a", kUser});
+  EXPECT_EQ(refusal_of(added),
+            "up to token 512 the added and control tokens have 16777217 bytes, expected at most 16777216");
+}
+
+TEST(AddedTokens, ATextOf4GiBIsRefused) {
+  EXPECT_THROW((void)with_added({}).encode(std::string_view("", (size_t{1} << 32) - 1), {}), Error);
+}
+
 TEST(AddedTokens, AVeryLongTokenCostsNoMoreThanItsLengthAndTheText) {
-  const std::string long_name(1'000'000, '=');
+  const std::string long_name(65'536, '=');
   const auto tokenizer = with_added({{long_name, kUser}, {"==", kUser}});
+  std::string text;
+  Ids wanted;
+  for (int i = 0; i < 20; ++i) {
+    text += std::string(65'534, '=') + 'x';  // nearly the long one
+    wanted.insert(wanted.end(), 32'767, 257);
+    wanted.push_back('x');
+  }
   const std::clock_t start = std::clock();
-  EXPECT_EQ(tokenizer.encode(std::string(300'000, '='), {}), Ids(150'000, 257));
+  EXPECT_EQ(tokenizer.encode(text, {}), wanted);
   EXPECT_LT(std::clock() - start, 20 * CLOCKS_PER_SEC);
 }
 

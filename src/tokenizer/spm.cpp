@@ -16,7 +16,7 @@ namespace {
 struct Candidate {
   float score;
   int32_t left, right;  // neighbours when proposed
-  size_t size;          // of both together, then: a candidate whose symbols changed since is stale
+  uint32_t size;        // of both together, then: a candidate whose symbols changed since is stale
   TokenId result;
 };
 
@@ -62,7 +62,7 @@ void SpmEncoder::encode(std::string_view text, std::vector<TokenId>& out) const 
 void SpmEncoder::propose(int32_t left, Workspace& work) const {
   if (left < 0 || work.symbols[left].next < 0) return;
   const Symbol& a = work.symbols[left];
-  const size_t size = a.size + work.symbols[a.next].size;
+  const uint32_t size = a.size + work.symbols[a.next].size;
   if (size > vocab_.longest_text()) return;
   const TokenId id = vocab_.find(work.text.substr(a.begin, size));
   if (id >= 0) work.queue.push({vocab_.token(id).score, left, a.next, size, id});

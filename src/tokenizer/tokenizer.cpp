@@ -116,8 +116,8 @@ std::vector<TokenId> Tokenizer::encode_trusting(std::string_view text, std::span
       ids.push_back(fragment.id);
       continue;
     }
-    const auto& [begin, end] = fragment.range;
-    const std::vector<TokenId>& ordinary = memory.ids_of(text.substr(begin, end - begin), *encoder_);
+    const std::string_view stretch = text.substr(fragment.begin, fragment.end - fragment.begin);
+    const std::vector<TokenId>& ordinary = memory.ids_of(stretch, *encoder_);
     ids.insert(ids.end(), ordinary.begin(), ordinary.end());
   }
   if (add_special && special.add_eos) ids.push_back(*special.eos);

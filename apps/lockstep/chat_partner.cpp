@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "engine/session_file.h"
+#include "messages.h"
 #include "prompt_progress.h"
 #include "served_options.h"
 
@@ -68,13 +69,20 @@ void ChatPartner::save(const std::filesystem::path& path) const {
 void ChatPartner::save_and_tell(const ChatAnswer& answer, const std::string& session_file,
                                 const std::function<void()>& tell) const {
   std::exception_ptr not_saved;
+  std::string why;
   try {
     if (!session_file.empty()) save(session_file);
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
     not_saved = std::current_exception();
+    why = error.what();
   }
-  if (answer.not_shown) std::rethrow_exception(answer.not_shown);
-  tell();
+  try {
+    if (answer.not_shown) std::rethrow_exception(answer.not_shown);
+    tell();
+  } catch (const std::exception&) {
+    if (not_saved) print_error(why);  // the other error is the one that goes on from here
+    throw;
+  }
   if (not_saved) std::rethrow_exception(not_saved);
 }
 

@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <string_view>
 
 #include "exit_status.h"
@@ -14,9 +16,11 @@ namespace {
 
 // A signal handler can reach nothing but objects of static storage; these are all there is. It may run in any thread.
 std::atomic<int> first_signal = 0;  // its number; 0: none
+std::atomic<int64_t> first_signal_ms = 0;
 std::atomic<int> n_to_finish = 0;
 std::atomic<bool> is_waiting = false;
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free &&
+              std::atomic<bool>::is_always_lock_free);
 
 std::string_view message_of(int signal) noexcept {
   switch (signal) {
@@ -36,8 +40,26 @@ std::string_view message_of(int signal) noexcept {
   ::_exit(kExitBySignal + signal);
 }
 
+int64_t now_ms() noexcept {
+  timespec now = {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+// One event may send a signal twice: a shell passes SIGHUP on and its own end sends the next, timeout(1) signals its
+// child and then its group. Somebody who presses Control-C twice means it.
+bool is_echo(int signal) noexcept {
+  constexpr int64_t kSameEventMs = 1000;
+  return signal != SIGINT && must_leave() && now_ms() - first_signal_ms < kSameEventMs;
+}
+
 extern "C" void on_signal(int signal) {
-  if (first_signal != 0 || is_waiting || n_to_finish == 0) leave(signal);
+  const bool may_finish = n_to_finish > 0 && !is_waiting;
+  if (may_finish && is_echo(signal)) return;
+  // What stopped at Control-C may still have to end in order.
+  const bool is_first = first_signal == 0 || (first_signal == SIGINT && signal != SIGINT);
+  if (!may_finish || !is_first) leave(signal);
+  first_signal_ms = now_ms();
   first_signal = signal;
 }
 
@@ -78,7 +100,8 @@ void print_signal() noexcept {
 }
 
 void forget_interrupt() noexcept {
-  if (!must_leave()) first_signal = 0;
+  int expected = SIGINT;
+  first_signal.compare_exchange_strong(expected, 0);
 }
 
 void stop_if_interrupted() {
@@ -92,11 +115,11 @@ DeferSignals::~DeferSignals() {
   --n_to_finish;
 }
 
-WaitingForInput::WaitingForInput() noexcept {
+WaitingForOthers::WaitingForOthers() noexcept {
   is_waiting = true;
   if (must_leave()) leave(first_signal);  // it came just before, and there would be no second one
 }
-WaitingForInput::~WaitingForInput() {
+WaitingForOthers::~WaitingForOthers() {
   is_waiting = false;
 }
 

@@ -1,6 +1,7 @@
 // Signals that end the program: Control-C, SIGTERM, and SIGHUP of a terminal that goes away. They end it at once,
 // unless something is to be finished (DeferSignals): then the first one lets it end in order after its current step,
-// and the second one ends it at once. POSIX signals are handled here and nowhere else.
+// and the second one ends it at once, but for a SIGTERM or SIGHUP that is only the echo of one. POSIX signals are
+// handled here and nowhere else.
 #pragma once
 
 #include <exception>
@@ -45,13 +46,14 @@ class DeferSignals {
   DeferSignals& operator=(const DeferSignals&) = delete;
 };
 
-// While one exists the program waits for input amid what it has to finish: a signal ends it at once.
-class WaitingForInput {
+// While one exists the program waits for somebody amid what it has to finish, for a line of input or the reader of a
+// pipe: a signal ends it at once.
+class WaitingForOthers {
  public:
-  WaitingForInput() noexcept;
-  ~WaitingForInput();
-  WaitingForInput(const WaitingForInput&) = delete;
-  WaitingForInput& operator=(const WaitingForInput&) = delete;
+  WaitingForOthers() noexcept;
+  ~WaitingForOthers();
+  WaitingForOthers(const WaitingForOthers&) = delete;
+  WaitingForOthers& operator=(const WaitingForOthers&) = delete;
 };
 
 }  // namespace lockstep

@@ -78,7 +78,7 @@ LineEditor::Outcome LineEditor::read(const std::string& prompt, std::string& lin
   int n_bytes = 0;
   const char* text = nullptr;
   {
-    const WaitingForInput waiting;
+    const WaitingForOthers waiting;
     text = el_gets(impl_->edit, &n_bytes);
   }
   if (text != nullptr && n_bytes > 0) line.assign(text, static_cast<size_t>(n_bytes));

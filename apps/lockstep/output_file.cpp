@@ -22,6 +22,7 @@ bool is_pipe_or_device(const std::string& path) {
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   if (is_pipe_or_device(path_)) {
+    const WaitingForOthers reader;  // a pipe is opened when its other end is
     stream_.reset(std::fopen(path_.c_str(), "wb"));
     if (!stream_) fail_with(errno);
   } else {
@@ -40,8 +41,9 @@ void OutputFile::write_bytes(std::span<const std::byte> bytes) {
 }
 
 void OutputFile::commit() {
-  if (file_) return file_->commit();
-  if (std::fclose(stream_.release()) != 0) fail_with(errno);
+  if (file_) file_->commit();
+  if (stream_ && std::fclose(stream_.release()) != 0) fail_with(errno);
+  until_complete_.reset();
 }
 
 void OutputFile::fail_with(int system_error) const {

@@ -132,6 +132,7 @@ int run_perplexity(PerplexityCommand& options, Output& output) {
   const TextWindows windows =
       verify::cut_windows(loaded.engine->tokenizer(), text.text, loaded.engine->ctx_size(), most);
   const PerplexityResult result = measure(options, *loaded.engine, windows);
+  stop_if_interrupted();  // what follows may wait for a reader
   if (options.json) {
     output.write_line(result_json(result, windows, *loaded.engine));
   } else {

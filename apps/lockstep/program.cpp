@@ -135,8 +135,9 @@ int run_program(int argc, const char* const* argv, std::FILE* out) {
   try {
     const int status = run_command_line(arguments, output);
     output.flush();
-    if (interrupted()) print_signal();
-    return status;
+    if (!interrupted()) return status;
+    print_signal();
+    return signal_status();
   } catch (const Interrupted&) {
     print_signal();
     return signal_status();

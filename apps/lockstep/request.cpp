@@ -117,7 +117,7 @@ int serve_lines(Output& output, const std::function<Json(std::string_view)>& ser
     const DeferSignals until_written;
     output.write_line(answer);
   }
-  return interrupted() ? signal_status() : status;
+  return status;
 }
 
 }  // namespace lockstep

@@ -101,6 +101,7 @@ int run_roofline(RooflineOptions& options, Output& output) {
     csv->write(roofline_csv(roofline));
     csv->commit();
   }
+  stop_if_interrupted();  // what follows may wait for a reader
   if (options.json) {
     output.write_line(roofline_json(roofline));
   } else {

@@ -91,7 +91,7 @@ int answer_for_people(ChatPartner& partner, const std::string& message, const Ru
     screen.end_text();
     screen.say_about(answer, partner.loaded().engine->ctx_size());
   });
-  return signal_status();
+  return kExitDone;
 }
 
 // Events, one line each: the text as it comes, then all about the answer.
@@ -110,7 +110,7 @@ int answer_as_json(ChatPartner& partner, const std::string& message, const RunOp
     output.write_line(done);
     for (const std::string& warning : answer.next.prompt.warnings) print_warning(warning);
   });
-  return signal_status();
+  return kExitDone;
 }
 
 int converse(ChatPartner& partner, const RunOptions& options, Output& output) {

@@ -26,8 +26,8 @@ class RunLoop {
       if (message->find_first_not_of(" \t\r\n") == message->npos) continue;
       if (serve(*message) == RunNext::kLeave) break;
     }
-    save_at_the_end();
-    return must_leave() ? signal_status() : status_;
+    save();
+    return status_;
   }
 
  private:
@@ -82,8 +82,11 @@ class RunLoop {
         answer([&](const auto& show) { return partner_.ask(message, show); });
         return RunNext::kRead;
       }
+      const Json before = partner_.conversation().saved();
       const RunNext next = commands_.run(message);
       if (next == RunNext::kAnswerAgain) answer([&](const auto& show) { return partner_.answer_again(show); });
+      // A signal that comes while a line is waited for leaves no time to save.
+      if (next == RunNext::kRead && partner_.conversation().saved() != before) save();
       return next;
     } catch (const Error& error) {
       screen_.end_text();
@@ -119,8 +122,8 @@ class RunLoop {
     given_up_ = true;
   }
 
-  // What commands have changed since the last answer. Where nothing was said, no file is made.
-  void save_at_the_end() {
+  // Where nothing was said, no file is made.
+  void save() {
     if (session_file_.empty() || (partner_.conversation().n_turns() == 0 && !answered_)) return;
     partner_.save(session_file_);
   }

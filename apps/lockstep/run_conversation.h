@@ -8,7 +8,8 @@
 
 namespace lockstep {
 
-// Returns the exit status. With a `session_file` the conversation is saved there after every answer and at the end.
+// Returns the exit status. With a `session_file` the conversation is saved there after every answer,
+// after every command that changes it, and at the end.
 [[nodiscard]] int run_conversation(ChatPartner& partner, RunScreen& screen, const std::string& session_file);
 
 }  // namespace lockstep

@@ -148,6 +148,7 @@ int run_trace(TraceOptions& options, Output& output) {
   trace.finish();
   if (files.empty()) selection.check_found(trace);  // else the files are what was wanted
   for (OutputFile& file : files) file.commit();
+  stop_if_interrupted();  // what follows may wait for a reader
   write();
   print_warnings(tokenizer);
   if (!options.logits_file.empty()) {

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import pty
+import resource
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import termios
 import time
 
 import lockstep_program
-from lockstep_program import BY_SIGNAL, DONE, FAILED, MODEL, PROGRAM, SLOW, TIMEOUT_S, SessionTest, run, start
+from lockstep_program import BY_SIGNAL, DONE, FAILED, MODEL, PROGRAM, SLOW, TIMEOUT_S, SessionTest, run, saved_messages, start
 
 
 class Terminals(SessionTest):
@@ -33,11 +34,13 @@ class Terminals(SessionTest):
         os.close(inner)
         return process, outer
 
-    def read_until(self, outer, text):
+    def read_until(self, outer, *texts):
+        """Until all of them have come, one after another."""
         seen = b""
-        while text not in seen:
-            seen += os.read(outer, 4096)
-        return seen
+        for text in texts:
+            while text not in seen:
+                seen += os.read(outer, 4096)
+            seen = seen.split(text, 1)[1]
 
     def test_that_go_away_end_the_conversation_and_leave_its_file(self):
         for ignores_signal, statuses in ((False, (BY_SIGNAL + signal.SIGHUP,)), (True, (DONE, FAILED))):
@@ -63,6 +66,19 @@ class Terminals(SessionTest):
                     self.expect_done(self.ask())
 
 
+    def test_that_go_away_leave_what_commands_have_changed(self):
+        process, outer = self.start_in_terminal("run", MODEL, "-n", "3", "--session", self.session, *SLOW)
+        self.addCleanup(process.kill)
+        self.read_until(outer, b">>>")
+        for line, answer in ((b"What is a river?", b"generated 3"), (b"And a sea?", b"generated 3"), (b"/undo", b"taken back")):
+            os.write(outer, line + b"\n")
+            self.read_until(outer, answer, b">>>")
+        os.close(outer)
+        process.wait(TIMEOUT_S)
+        self.assertEqual([message["content"] for message in saved_messages(self.session)][:1], ["What is a river?"])
+        self.assertNotIn(b"sea?", self.session.read_bytes())
+
+
 class Disks(SessionTest):
     def test_that_are_full_leave_the_old_session(self):
         """A small file system of its own."""
@@ -83,6 +99,16 @@ class Disks(SessionTest):
         self.assertEqual(sorted(os.listdir(small)), ["filler", "session"])
         (small / "filler").unlink()
         self.expect_done(self.ask())
+
+    def test_that_are_full_are_told_of_when_nobody_reads_the_answer(self):
+        process = start("run", MODEL, "a", "-n", "100", "--session", self.session, *SLOW,
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+        process.stdout.close()
+        with process.stderr:
+            errors = process.stderr.read()
+        process.stdin.close()
+        self.assertEqual(process.wait(TIMEOUT_S), FAILED)
+        self.assertRegex(errors, rb"lockstep: error: .*session: File too large")
 
     def test_a_device_is_no_place_for_a_session(self):
         for place in ("/dev/full", "/dev/null"):
@@ -125,7 +151,7 @@ class ChangingModels(SessionTest):
         out, errors = process.communicate(timeout=TIMEOUT_S)
         if process.returncode == FAILED:  # it was not even opened
             process.stderr_bytes = errors
-            self.expect_error(process, FAILED, "model.gguf: No such file")
+            self.assertRegex(self.expect_error(process, FAILED), "model.gguf: (No such file|neither a file)")
             return
         self.assertEqual(json.loads(out)["receipt"], whole["receipt"], errors)
 

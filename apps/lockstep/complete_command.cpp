@@ -35,6 +35,9 @@ using tokenizer::TokenId;
 // The logits of one forward pass are kept for at most this many requests.
 constexpr int64_t kMostParallel = 64;
 
+// Answers that wait for one before them.
+constexpr size_t kMostUnwritten = 1024;
+
 struct CompleteOptions {
   ModelOptions model;
   PromptSource prompt;
@@ -84,14 +87,15 @@ class LineServer {
 
   int serve() {
     while (take_lines()) step();
-    return interrupted() ? signal_status() : status_;
+    return status_;
   }
 
  private:
-  // As many as there is room for. Lines are waited for only when nothing is in the making: who waits for an answer may
-  // send the next line only then. False when there is nothing to do any more.
+  // As many as there is room for, in the passes and for answers that wait for those before them. Lines are waited for
+  // only when nothing is in the making: who waits for an answer may send the next line only then. False when there is
+  // nothing to do any more.
   bool take_lines() {
-    while (n_running_ == 0 || (n_running_ < parallel_ && lines_.ready())) {
+    while (n_running_ == 0 || (n_running_ < parallel_ && answers_.size() < kMostUnwritten && lines_.ready())) {
       std::string_view line;
       if (interrupted() || !lines_.next(line)) break;
       if (!is_blank(line)) submit(line);
@@ -167,7 +171,7 @@ int stream(Completer& completer, const Request& request, const engine::GenerateO
   if (output.inside_line()) print_line_end();
   print_warnings(completer.tokenizer());
   print_note(statistics_line(generated, request.prompt.size()));
-  return signal_status();
+  return kExitDone;
 }
 
 void check(const CompleteOptions& options, const GenerationSettings& settings) {
@@ -199,7 +203,7 @@ int run_complete(CompleteOptions& options, Output& output) {
   const Generated generated = completer.generate(request.prompt, generate);
   output.write_line(AnswerWriter(loaded).answer(generated, request.prompt, generate));
   print_warnings(tokenizer);
-  return signal_status();
+  return kExitDone;
 }
 
 }  // namespace

@@ -39,11 +39,8 @@ bool InputLines::next(std::string_view& line) {
 }
 
 bool InputLines::ready() {
-  while (!has_line() && !ended_) {
-    if (!something_comes_within(kNoTime)) return false;
-    read_more();
-  }
-  return true;
+  if (!has_line() && !ended_ && something_comes_within(kNoTime)) read_more();
+  return has_line() || ended_;
 }
 
 // Afterwards the next line, or what there is of it, ends at n_searched_.

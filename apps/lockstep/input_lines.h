@@ -19,7 +19,8 @@ class InputLines {
   // read.
   [[nodiscard]] bool next(std::string_view& line);
 
-  // True when next() would not wait: a line has come as a whole, or the input has ended.
+  // True when next() would not wait: a line has come as a whole, or the input has ended. Reads once at most, so that a
+  // long line holds nobody up.
   [[nodiscard]] bool ready();
 
  private:

@@ -5,7 +5,7 @@ import select
 import subprocess
 
 import lockstep_program
-from lockstep_program import DONE, FAILED, MODEL, USAGE, ProgramTest, run, start
+from lockstep_program import DONE, FAILED, MODEL, TIMEOUT_S, USAGE, ProgramTest, run, start
 
 # Everything but the time it took.
 FIELDS = ("prompt_ids", "ids", "text", "finish", "n_prompt", "n_generated", "steps", "receipt")
@@ -49,6 +49,20 @@ class Parallel(ProgramTest):
         together = self.without_times(self.answers(requests, 4))
         for request, answer in zip(requests, together):
             self.assertEqual(self.without_times(self.answers_of("complete", [request])), [answer])
+
+    def test_lines_without_end_hold_no_answer_up(self):
+        feeder = subprocess.Popen(["sh", "-c", 'echo \'{"text":"a","n_predict":3}\'; exec yes nonsense'], stdout=subprocess.PIPE)
+        process = start("complete", MODEL, "--stdin-jsonl", "--parallel", "2", stdin=feeder.stdout, stderr=subprocess.DEVNULL)
+        feeder.stdout.close()
+        try:
+            ready, _, _ = select.select([process.stdout], [], [], TIMEOUT_S)
+            self.assertTrue(ready, "no answer")
+            self.assertEqual(json.loads(process.stdout.readline())["n_generated"], 3)
+        finally:
+            for running in (process, feeder):
+                running.kill()
+                running.wait()
+            process.stdout.close()
 
     def test_bad_lines_have_their_errors_in_place_and_touch_nobody(self):
         good = unlike_requests()[: len(BAD) + 1]

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -12,14 +13,29 @@
 namespace lockstep {
 namespace {
 
-// Anything but memory that ended is a fault of ours, and should look like one.
+std::atomic<bool> memory_has_ended = false;
+
+// As without a handler, but that it is known.
+[[noreturn]] void on_no_memory() {
+  memory_has_ended = true;
+  throw std::bad_alloc();
+}
+
+[[noreturn]] void leave() noexcept {
+  constexpr std::string_view kMessage = "lockstep: error: not enough memory\n";
+  static_cast<void>(!::write(STDERR_FILENO, kMessage.data(), kMessage.size()));
+  ::_exit(kExitFailed);
+}
+
+// Anything but memory that ended is a fault of ours, and should look like one. Where destructors run before a noexcept
+// function ends the program, compilers tell no more than that some exception was on its way.
 [[noreturn]] void on_terminate() {
+  const std::exception_ptr error = std::current_exception();
+  if (!error && std::uncaught_exceptions() > 0 && memory_has_ended) leave();
   try {
-    if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
+    if (error) std::rethrow_exception(error);
   } catch (const std::bad_alloc&) {
-    constexpr std::string_view kMessage = "lockstep: error: not enough memory\n";
-    static_cast<void>(!::write(STDERR_FILENO, kMessage.data(), kMessage.size()));
-    ::_exit(kExitFailed);
+    leave();
   } catch (...) {  // NOLINT(bugprone-empty-catch)
   }
   std::abort();
@@ -28,6 +44,7 @@ namespace {
 }  // namespace
 
 void install_out_of_memory_handler() {
+  std::set_new_handler(on_no_memory);
   std::set_terminate(on_terminate);
 }
 

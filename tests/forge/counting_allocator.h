@@ -30,7 +30,10 @@ inline void* counted_allocation_or_null(std::size_t size, std::size_t alignment)
 
 inline void* counted_allocation(std::size_t size, std::size_t alignment) {
   void* memory = counted_allocation_or_null(size, alignment);
-  if (memory == nullptr) throw std::bad_alloc();
+  if (memory == nullptr) {
+    if (const std::new_handler handler = std::get_new_handler()) handler();
+    throw std::bad_alloc();
+  }
   return memory;
 }
 

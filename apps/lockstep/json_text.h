@@ -11,8 +11,8 @@ namespace lockstep {
 
 using Json = nlohmann::ordered_json;
 
-// `text` is one JSON value. Error kBadRequest for a syntax error, with its place, for more than 64 levels and for a
-// field that an object has twice. The time is linear in the length of the text, whatever it says.
+// `text` is one JSON value. Error kBadRequest for a syntax error, with its place, for more than 64 levels or 2^22
+// values and for a field that an object has twice. The time is linear in the length of the text, whatever it says.
 [[nodiscard]] Json parse_json(std::string_view text);
 
 // One line with its end, without control characters: those from U+007F on are escaped too. A number that is not finite

@@ -21,6 +21,13 @@ TEST(JsonText, DeepNestingIsRefusedAndNotFollowed) {
   EXPECT_THROW(static_cast<void>(parse_json(std::string(1000000, '['))), Error);
 }
 
+TEST(JsonText, OfManyValuesIsRefusedBeforeTheyTakeManyTimesTheTextInMemory) {
+  std::string text = "[0";
+  for (int i = 2; i < 1 << 22; ++i) text += ",0";  // with the array itself the most that there may be
+  EXPECT_NO_THROW(static_cast<void>(parse_json(text + "]")));
+  EXPECT_THROW(static_cast<void>(parse_json(text + ",0]")), Error);
+}
+
 TEST(JsonText, AFieldThatIsThereTwiceIsRefusedByName) {
   for (const char* text : {R"({"a":1,"a":1})", R"([{"b":{"a":1,"x":[{"a":1}],"a":2}}])"}) {
     try {

@@ -14,6 +14,7 @@ namespace lockstep {
 namespace {
 
 constexpr size_t kMostLevels = 64;
+constexpr size_t kMostValues = size_t{1} << 22;  // an empty one takes 2 bytes of text and up to a hundred of memory
 
 // An array or object whose end has not come yet.
 struct OpenValue {
@@ -71,6 +72,7 @@ class JsonReader {
   }
 
   bool add(Json value) {
+    if (++n_values_ > kMostValues) fail(ErrorCode::kBadRequest, "JSON of more than {} values", kMostValues);
     if (open_.empty()) {
       root_ = std::move(value);
     } else if (open_.back().is_object) {
@@ -82,6 +84,7 @@ class JsonReader {
   }
 
   std::vector<OpenValue> open_;  // from the root on
+  size_t n_values_ = 0;
   Json root_;
 };
 

@@ -14,6 +14,7 @@ namespace lockstep {
 namespace {
 
 std::string shown(const Json& value) {
+  if (value.is_structured()) return value.type_name();  // which may be large
   return printable(value.dump(-1, ' ', false, Json::error_handler_t::replace), 40);
 }
 

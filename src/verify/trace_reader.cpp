@@ -14,6 +14,7 @@ using Json = nlohmann::json;
 
 constexpr int kMostLevels = 8;
 constexpr size_t kMostIds = size_t{1} << 20;
+constexpr size_t kMostValues = 2 * kMostIds;  // of a line
 
 // Why an entry cannot be read. Never leaves this file.
 struct Unreadable {
@@ -21,12 +22,15 @@ struct Unreadable {
 };
 
 Json parse_line(std::string_view line) {
-  const auto check_depth = [](int depth, Json::parse_event_t, Json&) {
+  size_t n_values = 0;
+  const auto check = [&](int depth, Json::parse_event_t event, Json&) {
     if (depth > kMostLevels) throw Unreadable{"nested too deep"};
+    const bool begins = event != Json::parse_event_t::array_end && event != Json::parse_event_t::object_end;
+    if (begins && ++n_values > kMostValues) throw Unreadable{fmt::format("more than {} values", kMostValues)};
     return true;
   };
   try {
-    Json value = Json::parse(line.begin(), line.end(), check_depth);
+    Json value = Json::parse(line.begin(), line.end(), check);
     if (!value.is_object()) throw Unreadable{"no JSON object"};
     return value;
   } catch (const Json::exception&) {

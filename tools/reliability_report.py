@@ -18,10 +18,10 @@ BEGIN, END = "<!-- table: tools/reliability_report.py --write -->", "<!-- end of
 
 # Rows that count tests of the release build by their suite.
 TEST_ROWS = [
-    ("hostile model files: tests of the reader", r"^(Reader|TensorTable|ModelFile|Metadata|DamagedModel|ChangingModel|ModelInAnotherForm)\."),
+    ("hostile model files: tests of the reader", r"^(Reader|TensorTable|ModelFile|Metadata|DamagedModel|ChangingModel|WhileItIsRead|ModelInAnotherForm)\."),
     ("hostile hyper-parameters, tensors and vocabularies: tests", r"^(LoadConfig|Tensors|KvHeads|HeadSize|Rope\w*|NotFinite|Vocab|CaseB18)\."),
     ("session and base files that were changed: tests", r"^(SessionFile|BaseFile)\."),
-    ("faults (allocation, memory, disk, pipe, terminal, signal): tests", r"^(AllocationFailure|MemoryLimit|MemoryRoom|NewFiles)\.|^Cli\.(faults|limits)_"),
+    ("faults (allocation, memory, disk, pipe, terminal, signal): tests", r"^(AllocationFailure|ProgramWithoutMemory|MemoryLimit|MemoryRoom|NewFiles)\.|^Cli\.(faults|limits|signals|written_files)_"),
     ("corpora of the fuzz targets, replayed", r"^Fuzz\."),
 ]
 CASES = ROOT / "tests" / "cases.md"

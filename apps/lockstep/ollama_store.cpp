@@ -128,19 +128,10 @@ std::optional<fs::path> layer_of(const Json& layers, std::string_view type, cons
   return std::nullopt;
 }
 
-std::string read_small_file(const fs::path& path) {
-  const File file = File::open_for_reading(path);
-  if (file.size() > kMostManifestBytes)
-    fail(ErrorCode::kBadFile, "{}: {} bytes, too many for such a file", printable(path.native(), 200), file.size());
-  std::string text(file.size(), '\0');
-  file.read_at(0, std::as_writable_bytes(std::span(text)));
-  return text;
-}
-
 Json parse_manifest(const fs::path& path, const std::string& shown) {
   Json manifest;
   try {
-    manifest = parse_json(read_small_file(path));
+    manifest = parse_json(read_text_file(path, kMostManifestBytes));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kBadRequest) throw;
     fail(ErrorCode::kBadFile, "{}: {}", shown, error.what());
@@ -166,8 +157,10 @@ OllamaModel find_ollama_model(const std::string& name, const fs::path& store) {
   const std::optional<fs::path> model = layer_of(layers, "model", shown, store);
   if (!model) fail(ErrorCode::kBadFile, "{}: the manifest has no layer with a model", shown);
   OllamaModel result = {*model, std::nullopt, std::nullopt};
-  if (const auto file = layer_of(layers, "template", shown, store)) result.chat_template = read_small_file(*file);
-  if (const auto file = layer_of(layers, "params", shown, store)) result.parameters = read_small_file(*file);
+  if (const auto file = layer_of(layers, "template", shown, store))
+    result.chat_template = read_text_file(*file, kMostManifestBytes);
+  if (const auto file = layer_of(layers, "params", shown, store))
+    result.parameters = read_text_file(*file, kMostManifestBytes);
   return result;
 }
 

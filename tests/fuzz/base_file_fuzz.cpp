@@ -1,4 +1,4 @@
-// Any bytes as a base of `perplexity --base`, and changes of a good one.
+// Any bytes as a base of `perplexity --against`, and changes of a good one.
 #include <cmath>
 
 #include "base/file.h"

@@ -19,13 +19,7 @@ class SmallEngine {
       : folder_(std::filesystem::temp_directory_path() /
                 ("lockstep-" + target + "-fuzz-" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(folder_);
-    forge::TinyShape shape;
-    shape.n_layers = 1;
-    shape.n_embd = 64;
-    shape.n_heads = 2;
-    shape.n_kv_heads = 1;
-    shape.n_ff = 64;
-    forge::TinyModel(shape).write(folder_ / "m.gguf");
+    forge::TinyModel(forge::smallest_llama()).write(folder_ / "m.gguf");
     engine::EngineOptions options;
     options.threads = 1;
     options.ctx_size = 256;

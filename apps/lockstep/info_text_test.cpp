@@ -13,10 +13,11 @@ namespace lockstep {
 namespace {
 
 constexpr size_t kMegabyte = size_t{1} << 20;
+constexpr size_t kLongName = 65000;  // more than 65,535 bytes are refused
 
-// Title, clear, clipboard, CSI as one C1 character, DEL, a line of its own, what is not UTF-8; then a megabyte.
-std::string hostile() {
-  return "\x1b]0;x\x07\x1b[2J\x1b]52;c;eA==\x07\xc2\x9b\x7f\r\n\xff" + std::string(kMegabyte, 'a');
+// Title, clear, clipboard, CSI as one C1 character, DEL, a line of its own, what is not UTF-8; then many letters.
+std::string hostile(size_t n_letters = kMegabyte) {
+  return "\x1b]0;x\x07\x1b[2J\x1b]52;c;eA==\x07\xc2\x9b\x7f\r\n\xff" + std::string(n_letters, 'a');
 }
 
 // The keys' and tensors' names are as hostile as the values, and so is the token that ends an answer.
@@ -30,9 +31,9 @@ std::string hostile_file() {
   texts[2] = hostile();
   model.set_key("tokenizer.ggml.tokens", gguf::ArrayValue(texts));
   model.set_key("general.architecture", hostile());
-  model.set_key(hostile(), hostile());
+  model.set_key(hostile(kLongName), hostile());
   model.set_key("list", gguf::ArrayValue(std::vector<std::string>(3, hostile())));
-  model.tensor("output_norm.weight").name = hostile();
+  model.tensor("output_norm.weight").name = hostile(kLongName);
   model.write(path);
   return path.string();
 }

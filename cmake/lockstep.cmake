@@ -13,7 +13,8 @@ endif()
 
 if(LOCKSTEP_COVERAGE)
   # What tools/mutation_coverage.py reports on, and nothing else: all other objects are those of the release build.
-  file(GLOB covered ${PROJECT_SOURCE_DIR}/src/gguf/*.cpp ${PROJECT_SOURCE_DIR}/src/model/config.cpp ${PROJECT_SOURCE_DIR}/src/model/family.cpp)
+  set(model ${PROJECT_SOURCE_DIR}/src/model)
+  file(GLOB covered ${PROJECT_SOURCE_DIR}/src/gguf/*.cpp ${model}/config.cpp ${model}/family.cpp ${model}/refused_keys.cpp)
   list(FILTER covered EXCLUDE REGEX _test.cpp$)
   set_property(SOURCE ${covered} APPEND PROPERTY COMPILE_OPTIONS --coverage)
   target_link_options(lockstep_flags INTERFACE --coverage)

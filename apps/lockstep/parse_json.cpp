@@ -14,7 +14,7 @@ namespace lockstep {
 namespace {
 
 constexpr size_t kMostLevels = 64;
-constexpr size_t kMostValues = size_t{1} << 22;  // an empty one takes 2 bytes of text and up to a hundred of memory
+constexpr size_t kMostValues = size_t{1} << 22;  // an empty one has 3 bytes of text and up to 80 of memory
 
 // An array or object whose end has not come yet.
 struct OpenValue {

@@ -13,7 +13,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are written as they are in memory");
 
-constexpr char kMagic[] = {'l', 'o', 'c', 'k', 'b', 'a', 's', 'e'};
+constexpr std::string_view kMagic = "lockbase";
 constexpr uint32_t kVersion = 1;
 constexpr uint64_t kDigestBytes = sizeof(Hash128);
 
@@ -33,7 +33,7 @@ std::string_view text_of(const char (&field)[n]) {
 
 BaseHeader header_of(const engine::Engine& engine, const TextWindows& windows) {
   BaseHeader header = {};
-  put_text(header.magic, {kMagic, sizeof(kMagic)});
+  put_text(header.magic, kMagic);
   header.version = kVersion;
   header.n_vocab = static_cast<uint32_t>(engine.n_vocab());
   header.window_size = static_cast<uint32_t>(windows.size);
@@ -71,7 +71,7 @@ std::string model_identity(const engine::Engine& engine) {
 }
 
 BaseWriter::BaseWriter(const std::filesystem::path& path, const engine::Engine& engine, const TextWindows& windows)
-    : file_(path, NewFileMode::kByUmask, {kMagic, sizeof(kMagic)}),
+    : file_(path, NewFileMode::kByUmask, kMagic),
       window_bytes_(window_bytes(engine, windows)),
       left_in_window_(window_bytes_) {
   const BaseHeader header = header_of(engine, windows);
@@ -113,7 +113,7 @@ BaseReader::BaseReader(const std::filesystem::path& path, const engine::Engine& 
 
 void BaseReader::check_header(const engine::Engine& engine, const TextWindows& windows) const {
   const std::string name = shown(file_.path());
-  if (text_of(header_.magic) != std::string_view(kMagic, sizeof(kMagic)))
+  if (text_of(header_.magic) != kMagic)
     fail(ErrorCode::kBadFile, "{}: not a base that perplexity --save-base wrote", name);
   if (header_.version != kVersion)
     fail(ErrorCode::kBadFile, "{}: version {} of a base, expected {}", name, header_.version, kVersion);

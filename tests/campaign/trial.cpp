@@ -3,13 +3,12 @@
 #include <malloc.h>
 
 #include <ctime>
-#include <fstream>
 #include <functional>
-#include <string>
 
 #include "base/error.h"
 #include "chat/text_stream.h"
 #include "engine/generate.h"
+#include "forge/peak_memory.h"
 #include "gguf/model_file.h"
 #include "info.h"
 #include "json_text.h"
@@ -23,20 +22,6 @@ double cpu_ms() {
   timespec now = {};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
-}
-
-// A line of /proc/self/status in bytes.
-uint64_t status_bytes(const std::string& name) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(name + ":")) return std::stoull(line.substr(name.size() + 1)) * 1024;
-  }
-  return 0;
-}
-
-// From now on the peak counts anew (Linux, proc(5): clear_refs).
-void reset_peak() {
-  std::ofstream("/proc/self/clear_refs") << "5";
 }
 
 void show_info(const std::filesystem::path& path) {
@@ -81,8 +66,8 @@ void run(Trial& trial, Ending refusal, const std::function<void()>& work) {
 
 Trial try_model(const std::filesystem::path& path) {
   malloc_trim(0);
-  reset_peak();
-  const uint64_t before = status_bytes("VmRSS");
+  count_peak_memory_anew();
+  const uint64_t before = peak_memory();
   const double start = cpu_ms();
   Trial trial = {};
   std::unique_ptr<engine::Engine> engine;
@@ -91,8 +76,7 @@ Trial try_model(const std::filesystem::path& path) {
   if (trial.ending != Ending::kFinding) run(trial, Ending::kRefused, [&] { engine = load(path); });
   if (engine) run(trial, Ending::kFailed, [&] { complete(*engine); });
   trial.cpu_ms = cpu_ms() - start;
-  const uint64_t peak = status_bytes("VmHWM");
-  trial.peak_bytes = peak > before ? peak - before : 0;
+  trial.peak_bytes = peak_memory() - before;
   return trial;
 }
 

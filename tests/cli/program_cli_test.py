@@ -2,16 +2,11 @@
 """The program as a whole: help, exit statuses, finding models, closed pipes, full disks, interrupts."""
 import json
 import os
-import pathlib
-import re
 import shutil
 import signal
-import subprocess
-import time
-import unittest
 
 import lockstep_program
-from lockstep_program import DONE, FAILED, INTERRUPTED, MODEL, PROGRAM, SLOW, TIMEOUT_S, USAGE, ProgramTest, run, start
+from lockstep_program import DONE, FAILED, INTERRUPTED, MODEL, SLOW, TIMEOUT_S, USAGE, ProgramTest, run, start
 
 ENVIRONMENT = {"PATH": os.environ.get("PATH", "")}
 
@@ -164,50 +159,6 @@ class Interrupts(ProgramTest):
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(timeout=TIMEOUT_S), INTERRUPTED)
         process.communicate()
-
-    def signal_amid(self, number, *arguments):
-        """The exit status, and the seconds of processor time that the program took in all."""
-        process = start(*arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(process.kill)
-        caught = lambda: int(re.search(r"SigCgt:\s*(\w+)", pathlib.Path(f"/proc/{process.pid}/status").read_text())[1], 16)
-        while not caught() & (1 << (signal.SIGHUP - 1)):  # before main() every program dies of a signal
-            time.sleep(0.001)
-        time.sleep(1)
-        process.send_signal(number)
-        end = time.monotonic() + TIMEOUT_S
-        ended = 0
-        while not ended:
-            self.assertLess(time.monotonic(), end, "the program goes on")
-            time.sleep(0.01)
-            ended, status, usage = os.wait4(process.pid, os.WNOHANG)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        errors = process.stderr.read()
-        self.assertIn(b"lockstep: ", errors)
-        self.assertNotIn(b"error", errors)
-        return process.returncode, usage.ru_utime + usage.ru_stime
-
-    @unittest.skipUnless(os.path.isdir("/proc/self"), "this machine: no /proc")
-    def test_a_long_prompt_that_is_being_read_ends_at_once(self):
-        """Cut into tokens, this text takes more than half a minute. (The vocabulary cannot spell every byte: no text is
-        refused for its length alone.)"""
-        text = self.temporary_folder() / "zeros"
-        with open(text, "wb") as file:
-            file.truncate(64 << 20)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            status, seconds = self.signal_amid(number, "complete", MODEL, "-f", text)
-            self.assertEqual(status, 128 + number)
-            self.assertLess(seconds, 10)
-
-    @unittest.skipUnless(os.path.isdir("/proc/self"), "this machine: no /proc")
-    def test_a_pipe_that_nobody_opens_is_not_waited_for(self):
-        pipe = self.temporary_folder() / "pipe"
-        os.mkfifo(pipe)
-        for options in (("--logits", pipe), ("--tensor", f"embd={pipe}"), ("--tensor", f"embd={pipe.parent / 'file'}", "--logits", pipe)):
-            with self.subTest(options=options):
-                status, _ = self.signal_amid(signal.SIGTERM, "trace", MODEL, "hi", *options)
-                self.assertEqual(status, 128 + signal.SIGTERM)
-                self.assertEqual(os.listdir(pipe.parent), ["pipe"])
 
 
 if __name__ == "__main__":

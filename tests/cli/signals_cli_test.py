@@ -7,6 +7,7 @@ import platform
 import random
 import re
 import signal
+import subprocess
 import time
 
 import lockstep_program
@@ -116,6 +117,46 @@ class Signals(SignalsTest):
                 _, errors = process.communicate(timeout=TIMEOUT_S)
                 self.assertEqual(process.returncode, BY_SIGNAL + number, errors)
                 self.assertIn(b"More?", self.session.read_bytes())
+
+    def signal_amid(self, number, *arguments):
+        """The exit status, and the seconds of processor time that the program took in all."""
+        process = start(*arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        self.wait_for_handlers(process)
+        time.sleep(1)
+        process.send_signal(number)
+        end = time.monotonic() + TIMEOUT_S
+        ended = 0
+        while not ended:
+            self.assertLess(time.monotonic(), end, "the program goes on")
+            time.sleep(0.01)
+            ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        errors = process.stderr.read()
+        self.assertIn(b"lockstep: ", errors)
+        self.assertNotIn(b"error", errors)
+        return process.returncode, usage.ru_utime + usage.ru_stime
+
+    def test_a_long_prompt_that_is_being_read_ends_at_once(self):
+        """Cut into tokens, this text takes more than half a minute. (The vocabulary cannot spell every byte: no text is
+        refused for its length alone.)"""
+        text = self.temporary_folder() / "zeros"
+        with open(text, "wb") as file:
+            file.truncate(64 << 20)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            status, seconds = self.signal_amid(number, "complete", MODEL, "-f", text)
+            self.assertEqual(status, BY_SIGNAL + number)
+            self.assertLess(seconds, 10)
+
+    def test_a_pipe_that_nobody_opens_is_not_waited_for(self):
+        pipe = self.temporary_folder() / "pipe"
+        os.mkfifo(pipe)
+        for options in (("--logits", pipe), ("--tensor", f"embd={pipe}"), ("--tensor", f"embd={pipe.parent / 'file'}", "--logits", pipe)):
+            with self.subTest(options=options):
+                status, _ = self.signal_amid(signal.SIGTERM, "trace", MODEL, "hi", *options)
+                self.assertEqual(status, BY_SIGNAL + signal.SIGTERM)
+                self.assertEqual(os.listdir(pipe.parent), ["pipe"])
 
     def test_that_the_caller_has_ignored_stay_ignored(self):
         """nohup: the answer goes on."""

@@ -16,6 +16,7 @@ inline uint64_t peak_memory() {
   return 0;
 }
 
+// From here on (proc(5): clear_refs); peak_memory() is what is resident then.
 inline void count_peak_memory_anew() {
   std::ofstream("/proc/self/clear_refs") << "5";
 }
